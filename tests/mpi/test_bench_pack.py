@@ -213,8 +213,7 @@ def test_straight_copies_take_turns_with_the_ways_of_an_mpi(mpi: Mpi) -> None:
 def test_a_tuning_has_a_row_for_every_use_and_shape(mpi: Mpi) -> None:
     cases = ["grid/512/4", "grid/512/64", "grid/131072/1024", "sparse/2048/64"]
     found = dict(tune(mpi=str(mpi.prefix), command="tune", effort=TINY, cases=cases))
-    engine = mpi.name == "openmpi"
-    assert list(found) == (["openmpi"] if engine else ["mpich", "mpich-no-cma"])
+    assert list(found) == (["openmpi"] if mpi.name == "openmpi" else ["mpich", "mpich-no-cma"])
     for name, tuning in found.items():
         assert tuning.mpi.split()[0] == name and parse_packing_tuning(packing_tuning_text(tuning)) == tuning
         shapes = [("dense", 512, 4), ("dense", 512, 64), ("dense", 131072, 1024), ("sparse", 2048, 64)]

@@ -5,7 +5,6 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from corewise.data.packing_tuning import (
     parse_packing_tuning,
     save_packing_tuning,
 )
-from corewise.data.tuned_hosts import host_packing, mpi_name, processor_name
+from corewise.data.tuned_hosts import host_packing
 from corewise.errors import InputError
 from corewise.mpi.find import MpiLibrary
 
@@ -151,26 +150,6 @@ def test_a_host_gets_its_own_table_or_what_won_everywhere(tmp_path: Path) -> Non
         "processor measured (AuthenticAMD-25-17, GenuineIntel-6-207)"
     )
     assert told("AuthenticAMD-25-17", version="4.2")[0] == told("AuthenticAMD-25-17", "openmpi")[0] == "off"
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\nmodel name : E\n", "AuthenticAMD-25-17"),
-        ("CPU implementer : 0x41\nCPU part : 0xd40\nCPU part : 0xd41\n", "0x41-0xd40"),
-        ("", os.uname().machine),
-    ],
-)
-def test_processors_are_named_by_maker_family_and_model(text: str, name: str, tmp_path: Path) -> None:
-    (tmp_path / "cpuinfo").write_text(text)
-    assert processor_name(tmp_path / "cpuinfo") == name
-    assert processor_name(tmp_path / "nowhere") == os.uname().machine
-
-
-def test_mpich_without_copies_between_processes_is_another_mpi() -> None:
-    assert mpi_name("mpich", {}) == "mpich"
-    assert mpi_name("mpich", {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}) == "mpich-no-cma"
-    assert mpi_name("openmpi", {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}) == "openmpi"
 
 
 def test_run_says_what_it_takes_over_and_measures_nothing(

@@ -5,6 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from corewise.data.tuned_hosts import (
     host_collectives,
     host_tuning_for,
     load_host_tuning,
+    mpi_name,
+    processor_name,
 )
 from corewise.data.tuning import parse_tuning
 
@@ -92,3 +95,23 @@ def test_shipped_files_are_named_by_processor_and_mpi() -> None:
     for path in (root / "tuning").glob("collectives-shm-*.csv"):
         on = load_host_tuning(path).on
         assert path.name == f"collectives-shm-{on.processor.lower()}-{on.mpi_name}-{on.cores}.csv"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\nmodel name : E\n", "AuthenticAMD-25-17"),
+        ("CPU implementer : 0x41\nCPU part : 0xd40\nCPU part : 0xd41\n", "0x41-0xd40"),
+        ("", os.uname().machine),
+    ],
+)
+def test_processors_are_named_by_maker_family_and_model(text: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "cpuinfo").write_text(text)
+    assert processor_name(tmp_path / "cpuinfo") == name
+    assert processor_name(tmp_path / "nowhere") == os.uname().machine
+
+
+def test_mpich_without_copies_between_processes_is_another_mpi() -> None:
+    assert mpi_name("mpich", {}) == "mpich"
+    assert mpi_name("mpich", {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}) == "mpich-no-cma"
+    assert mpi_name("openmpi", {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}) == "openmpi"

@@ -125,7 +125,10 @@ def source(declared: list[wrappers.Procedure]) -> str:
     )
     on_all = [(each, body) for each, body in bodies if each.name in _ON_ALL]
     others = [(each, body) for each, body in bodies if each.name not in _ON_ALL]
-    alone = [(each, _alone(each)) for each, _ in others if each.name in _ALONE]
+    as_it_is = "const engine::Alone alone; return {};"
+    alone = [
+        (each, as_it_is.format(interposing.same_call(each))) for each, _ in others if each.name in _ALONE
+    ]
     made = (
         "".join(interposing.wrapper(each, f"  {body}\n") for each, body in some)
         for some in (on_all, others, alone)
@@ -152,7 +155,3 @@ def _body(procedure: wrappers.Procedure) -> str | None:
     after = _AFTER.get(name, "" if name in _ON_ALL else "progressed();")
     steps = (_BEFORE.get(name), f"const int code = {call};", after, "return code;")
     return "\n  ".join(step for step in steps if step)
-
-
-def _alone(procedure: wrappers.Procedure) -> str:
-    return f"const engine::Alone alone; return {interposing.same_call(procedure)};"

@@ -79,4 +79,7 @@ std::vector<const KernelSet*> usable_pack_sets();
 /// block; unpacking, no two blocks overlap.
 std::span<const Candidate<Blocks>> tile_loops();
 
+/// The same for blocks of up to 16 bytes, a page or more apart, more than a thousand in a row.
+std::span<const Candidate<Blocks>> apart_loops();
+
 }  // namespace corewise::kernels

@@ -36,12 +36,8 @@ COREWISE_INLINE void copy_fixed(std::byte* to, const std::byte* from) {
     typedef unsigned char Register __attribute__((vector_size(kFitting<N>), aligned(1), may_alias));
     constexpr std::size_t kCount = N / kFitting<N>;
     Register values[kCount];
-    for (std::size_t i = 0; i < kCount; ++i) {
-      values[i] = reinterpret_cast<const Register*>(from)[i];
-    }
-    for (std::size_t i = 0; i < kCount; ++i) {
-      reinterpret_cast<Register*>(to)[i] = values[i];
-    }
+    for (std::size_t i = 0; i < kCount; ++i) values[i] = reinterpret_cast<const Register*>(from)[i];
+    for (std::size_t i = 0; i < kCount; ++i) reinterpret_cast<Register*>(to)[i] = values[i];
   } else {
     __builtin_memcpy(to, from, N);
   }
@@ -70,15 +66,9 @@ COREWISE_INLINE void copy_registers(std::byte* to, const std::byte* from, std::s
     return;
   }
   std::size_t i = 0;
-  for (; i + 4 * N <= bytes; i += 4 * N) {
-    copy_fixed<4 * N>(to + i, from + i);
-  }
-  for (; i + N <= bytes; i += N) {
-    copy_fixed<N>(to + i, from + i);
-  }
-  if (i < bytes) {
-    copy_fixed<N>(to + bytes - N, from + bytes - N);
-  }
+  for (; i + 4 * N <= bytes; i += 4 * N) copy_fixed<4 * N>(to + i, from + i);
+  for (; i + N <= bytes; i += N) copy_fixed<N>(to + i, from + i);
+  if (i < bytes) copy_fixed<N>(to + bytes - N, from + bytes - N);
 }
 
 /// Any number of bytes.
@@ -171,9 +161,7 @@ struct Long : Told {
 template <class Block>
 COREWISE_INLINE void move_block(std::byte* to, const std::byte* from, std::int64_t bytes) {
   Block::copy(to, from, bytes);
-  if constexpr (Block::narrow) {
-    keep_scalar();
-  }
+  if constexpr (Block::narrow) keep_scalar();
 }
 
 /// Where the blocks of a row begin: of those that are not yet taken, block i.
@@ -248,9 +236,7 @@ void copy_blocks(std::byte* to, const Blocks& target, const std::byte* from, con
 template <class Shape, class Block>
 constexpr Candidate<Shape> row(std::string_view name, std::int64_t least, std::int64_t most = kAnyLength) {
   Candidate<Shape> found{name, least, most, pack_blocks<Block, Shape>, unpack_blocks<Block, Shape>};
-  if constexpr (std::is_same_v<Shape, Blocks>) {
-    found.copy = copy_blocks<Block>;
-  }
+  if constexpr (std::is_same_v<Shape, Blocks>) found.copy = copy_blocks<Block>;
   return found;
 }
 

@@ -26,6 +26,8 @@ constexpr std::int64_t kSampledRuns = 256;
 constexpr std::size_t kMostRuns = 4096;
 constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kPage = 4096;
+/// So many pages are found at once: two messages of them fit into a core's tables, which hold 1536 to 4096.
+constexpr std::int64_t kFewPages = 1024, kShortBlock = 16;
 
 /// Where each of the lengths begins in the stream, and behind the last where all of them end.
 std::vector<std::int64_t> starts_of(const std::vector<std::int64_t>& lengths) {
@@ -122,7 +124,8 @@ class Compiler {
     node.offset = block.offset;
     node.unit = block.size;
     node.stride = stride;
-    node.block_kernels = first_of(set_.blocks, block.size);
+    const bool apart = count > kFewPages && std::abs(stride) >= kPage && block.size <= kShortBlock;
+    node.block_kernels = first_of(apart ? apart_loops() : set_.blocks, block.size);
     use_window(node, {{0, block.size}});
     return resized(std::move(node), count);
   }

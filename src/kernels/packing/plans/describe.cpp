@@ -16,9 +16,7 @@ const char* name_of(Kind kind) {
 
 template <class Shape>
 void put_names(std::ostringstream& out, const Kernels<Shape>& kernels) {
-  if (kernels.pack != nullptr) {
-    out << " [pack: " << kernels.packing << "; unpack: " << kernels.unpacking << ']';
-  }
+  if (kernels.pack != nullptr) out << " [pack: " << kernels.packing << "; unpack: " << kernels.unpacking << ']';
 }
 
 /// What one node's loop does, all lengths in bytes.
@@ -27,19 +25,12 @@ void put_loop(std::ostringstream& out, const Node& node) {
     out << node.members << " parts, " << node.size << " bytes";
     return;
   }
-  if (node.kind != Kind::run) {
-    out << node.members << " x ";
-  }
-  if (node.kind == Kind::table) {
-    out << node.places.size() << " runs, ";
-  }
+  if (node.kind != Kind::run) out << node.members << " x ";
+  if (node.kind == Kind::table) out << node.places.size() << " runs, ";
   out << node.unit << " bytes";
-  if (node.kind != Kind::run && node.kind != Kind::list) {
-    out << ", stride " << node.stride;
-  }
-  if (node.window != nullptr) {
+  if (node.kind != Kind::run && node.kind != Kind::list) out << ", stride " << node.stride;
+  if (node.window != nullptr)
     out << " [windows of " << node.window->vectors << " vectors for " << node.window->group << ']';
-  }
   put_names(out, node.tile_kernels);
   put_names(out, node.block_kernels);
   put_names(out, node.table_kernels);
@@ -50,9 +41,7 @@ void put(std::ostringstream& out, const Node& node, int depth) {
       << ": ";
   put_loop(out, node);
   out << '\n';
-  for (const Node& child : node.children) {
-    put(out, child, depth + 1);
-  }
+  for (const Node& child : node.children) put(out, child, depth + 1);
 }
 
 }  // namespace

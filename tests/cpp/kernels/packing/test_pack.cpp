@@ -150,6 +150,11 @@ TEST_P(PackPlans, EveryBlockLengthAndDistance) {
   }
 }
 
+TEST_P(PackPlans, ManyShortBlocksWithAPageEach) {
+  for (const std::int64_t block : {1, 4, 8, 13, 16, 17})
+    check_case({repeat_of(1030, block % 2 == 0 ? 4096 : -5000, run_of(block)), 24, 2}, 3);
+}
+
 TEST_P(PackPlans, ElementsAtEveryCountAndAlignment) {
   for (const std::int64_t block : {1, 2, 3, 4, 8, 12, 16, 24, 64}) {
     for (const std::int64_t stride : {block + 1, 2 * block, 3 * block, 4 * block, -2 * block, block + 256}) {
@@ -447,6 +452,9 @@ TEST(PackPlan, LoopsAreChosenByShape) {
       // Where there is about a vector for each block, in the rows of a matrix too.
       {"avx512", repeat_of(100, 4096, run_of(8)), "windows", false},
       {"avx512", repeat_of(50, 400, repeat_of(4, 24, run_of(8))), "pack: four of 8"},
+      {"generic", repeat_of(1025, 4096, run_of(8)), "[pack: 8, a page each; unpack: 8, a page each]"},
+      {"generic", repeat_of(1024, 4096, run_of(8)), "a page each", false},
+      {"generic", repeat_of(1025, 4096, run_of(17)), "a page each", false},
       // Rows that share lines.
       {"generic", repeat_of(40, 16, repeat_of(50, 4096, run_of(16))), "pack: columns, one"},
       {"generic", repeat_of(40, 24, repeat_of(50, 4096, run_of(24))), "pack: columns, three"},
