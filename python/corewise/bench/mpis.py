@@ -17,20 +17,32 @@ _MOST_LETTERS = 500
 
 
 def chosen(wanted: str | None) -> list[find.MpiLibrary]:
-    """The MPI that the user names, of several with that name the newest; without, the newest of each."""
-    newest: dict[str, find.MpiLibrary] = {}
-    for library in find.find_all():
-        other = newest.setdefault(library.name, library)
-        newest[library.name] = max(other, library, key=_number)
+    """The MPI that the user names; without a name the first Open MPI and the first MPICH that are found."""
     if wanted is not None:
-        return [newest.get(wanted) or find.find(wanted)]
-    if not (found := [library for name, library in newest.items() if name != "abi"]):
+        return [find.find(wanted)]
+    found: dict[str, find.MpiLibrary] = {}
+    for library in find.find_all():
+        if library.name != "abi":
+            found.setdefault(library.name, library)
+    if not found:
         raise InputError("no MPI found: name one with --mpi PREFIX (corewise doctor says what was looked at)")
+    return list(found.values())
+
+
+def newest(wanted: str | None) -> list[find.MpiLibrary]:
+    """The MPI that the user names, of several with that name the newest; otherwise the newest of each."""
+
+    def number(mpi: find.MpiLibrary) -> list[int]:
+        return [int(part) for part in re.findall(r"\d+", mpi.version)]
+
+    of_name: dict[str, find.MpiLibrary] = {}
+    for mpi in find.find_all():
+        of_name[mpi.name] = max(of_name.get(mpi.name, mpi), mpi, key=number)
+    if wanted is not None:
+        return [of_name.get(wanted) or find.find(wanted)]
+    if not (found := [of_name[name] for name in ("openmpi", "mpich") if name in of_name]):
+        raise InputError(f"no MPI found: name one with --mpi PREFIX; found here: {find.found_here()}")
     return found
-
-
-def _number(mpi: find.MpiLibrary) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", mpi.version)]
 
 
 def title(mpi: find.MpiLibrary) -> str:

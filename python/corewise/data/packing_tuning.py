@@ -40,8 +40,8 @@ Range = tuple[int, int]
 class PackingRow:
     """One shape of message, measured: data bytes of the message, and the mean length of its contiguous runs.
 
-    `ratio` and `low` are the MPI's time over ours, the median and the lower quartile of the rounds; each the
-    smallest of the directions that the use is about.
+    `ratio` and `low` are the time of what a use is held against over ours, median and lower quartile of the
+    rounds; each the smallest of several (docs/formats/packing-tuning.md).
     """
 
     use: str

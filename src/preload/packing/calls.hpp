@@ -12,7 +12,6 @@
 
 namespace corewise::preload::packing {
 
-using kernels::PackingUse;
 using Kind = Pending::Kind;
 
 /// Whether a message is ours: not empty, not too large, its memory the CPU's, and worth it.

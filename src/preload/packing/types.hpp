@@ -15,6 +15,8 @@
 
 namespace corewise::preload::packing {
 
+using kernels::PackingUse;
+
 /// Open MPI's engine pays so much for a block that how little of a line it holds makes no difference: of 4-byte
 /// runs it takes 1.4 to 10 times as long.
 #ifdef OPEN_MPI
@@ -47,12 +49,12 @@ struct Type {
 
   const kernels::PackPlan& plan() const { return *plan_; }
   /// Whether a message, or a part of one, of so many bytes is ours: all are, or the table says so.
-  bool pays(kernels::PackingUse use, std::int64_t bytes) const {
+  bool pays(PackingUse use, std::int64_t bytes) const {
     if (mode() == Mode::always) return true;
     std::atomic<std::int64_t>& last = decided[static_cast<std::size_t>(use)];
     const std::int64_t seen = last.load(std::memory_order_relaxed);
     if (seen / 2 == bytes && seen != 0) return seen % 2 == 1;
-    const bool by_engine = kEngine && use <= kernels::PackingUse::receive;
+    const bool by_engine = kEngine && (use == PackingUse::send || use == PackingUse::receive);
     const double density = by_engine ? 1 : plan_->line_density();
     const kernels::PackedMessage message{bytes, plan_->mean_run(), density, plan_->pages_per_line()};
     const bool ours = kernels::packed_by_us(table(), use, message);

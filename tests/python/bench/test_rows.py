@@ -331,8 +331,10 @@ def test_without_a_name_each_kind_of_mpi_runs_once(monkeypatch: pytest.MonkeyPat
         Library(*words) for words in (("mpich", "4.2"), ("abi", "5"), ("openmpi", "5"), ("mpich", "4.10"))
     ]
     monkeypatch.setattr(mpis.find, "find_all", lambda: libraries)
-    assert [mpis.title(each) for each in mpis.chosen(None)] == ["mpich 4.10", "openmpi 5"]
-    assert mpis.title(mpis.chosen("mpich")[0]) == "mpich 4.10"
+    assert [mpis.title(each) for each in mpis.chosen(None)] == ["mpich 4.2", "openmpi 5"]
+    assert [mpis.title(each) for each in mpis.newest(None)] == ["openmpi 5", "mpich 4.10"]
+    assert [mpis.title(each) for each in mpis.newest("mpich")] == ["mpich 4.10"]
     monkeypatch.setattr(mpis.find, "find_all", list)
-    with pytest.raises(InputError, match="no MPI found"):
-        mpis.chosen(None)
+    for some in (mpis.chosen, mpis.newest):
+        with pytest.raises(InputError, match="no MPI found"):
+            some(None)

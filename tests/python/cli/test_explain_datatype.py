@@ -98,6 +98,19 @@ def test_what_the_packing_library_would_do(tuning: str, capsys: pytest.CaptureFi
     assert all("contiguous" in each["reason"] for each in found["packing"])  # type: ignore[attr-defined]
 
 
+def test_no_line_is_thin_to_the_engine_of_open_mpi(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In messages; to MPI_Pack it is, and a thin line has rows of its own."""
+    rows = tuple(PackingRow(use, "dense", 4096, 8, 2.0, 1.9) for use in ("send", "pack"))
+    for mpi, packed in (("openmpi 5.0.11", [True, False]), ("mpich 5.0.2", [False, False])):
+        tuning = PackingTuning("maker-1-2", "a host", mpi, "corewise", "2026-01-31", "tune", rows)
+        save_packing_tuning(tuning, tmp_path / "t.csv")
+        found = document(capsys, "vector(512, 1, 16, double)", "--tuning", str(tmp_path / "t.csv"))
+        choices = {each["use"]: each["packed"] for each in found["packing"]}  # type: ignore[attr-defined]
+        assert [choices["send"], choices["pack"]] == packed
+
+
 def test_a_type_without_data(capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "vector(0, 1, 2, int)", "--count", "4")
     assert [found[key] for key in ("size", "extent", "runs", "density", "bytes")] == [0, 0, 0, 0.0, 0]

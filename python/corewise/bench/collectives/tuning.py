@@ -41,7 +41,7 @@ from corewise.data.tuning import HOST, LEFT_TO_MPI, Choice, Host, Tuning, Tuning
 from corewise.errors import InputError, RunError
 from corewise.mpi.find import MpiLibrary
 
-SIZES = (8, 32, 128, 256, 512, *(1 << power for power in (10, 11, 12, 14, 16, 18, 20, 22)))
+SIZES = (8, 32, 128, 256, 512, *(1 << power for power in (*range(10, 19), 20, 22)))
 EAGER_BYTES, EAGER_BYTES_CROWDED = 256, 2048
 """What algorithms that send data inside their flags can do of `SIZES`; the other: where ranks share cores."""
 ONE_COPY, ONE_COPY_BYTES, ONE_COPY_LEAST = "one_copy", 2048, (2048, 8192)

@@ -25,7 +25,7 @@ from corewise.errors import RunError
 
 with late.imports():
     from corewise.analysis.result import Progress
-    from corewise.bench.mpis import chosen, output_of
+    from corewise.bench.mpis import newest, output_of
     from corewise.bench.noise import FOREIGN_LIMIT, best_of
     from corewise.bench.processors import two_cores
     from corewise.bench.programs import PACKING_CORE, Program
@@ -144,7 +144,7 @@ def distance(launches: Iterable[Launch]) -> float:
 def settings_of(wanted: str) -> list[Setting]:
     """The newest MPI of each name for ``both``, or one; MPICH with copies between processes and without."""
     settings = []
-    for mpi in chosen(None if wanted == "both" else wanted):
+    for mpi in newest(None if wanted == "both" else wanted):
         settings.append(Setting(mpi.name, mpi))
         if mpi.name == "mpich":
             settings.append(Setting("mpich-no-cma", mpi, {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}))

@@ -20,7 +20,7 @@ from pathlib import Path
 from corewise import __version__
 from corewise.base import late
 from corewise.bench.pack.runs import ALONE, MAPPED, PARTS, Effort
-from corewise.data.packing_tuning import LINES, TAKEN, USES
+from corewise.data.packing_tuning import LINES, TAKEN, TAKEN_ELSEWHERE, USES
 from corewise.errors import InputError
 
 with late.imports():
@@ -226,7 +226,8 @@ def _won_by(measured: Study, case: str, use: str) -> tuple[float, float]:
 
     That is the program without the library. Where both sides are strided, what is received is also held
     against a library that packs what is sent alone, and what is sent is judged with that one where the
-    receiver leaves the message to the MPI. Open MPI's engine has our loops: what is received stands alone.
+    receiver leaves the message to the MPI, or may on another processor (`TAKEN_ELSEWHERE`). Open MPI's engine
+    has our loops: what is received stands alone.
     """
     alone, both = (use, rival_of(use), OURS), ("both", rival_of("both"))
     by_engine = measured.setting.name == "openmpi"
@@ -234,8 +235,13 @@ def _won_by(measured: Study, case: str, use: str) -> tuple[float, float]:
         return _least(measured, case, alone)
     if use == "receive":
         return _least(measured, case, alone, (*both, OURS), ("both", SENDING, OURS))
-    received = by_engine or all(map(operator.ge, _won_by(measured, case, "receive"), TAKEN))
-    return _least(measured, case, alone, (*both, OURS if received else SENDING))
+    if by_engine:
+        return _least(measured, case, alone, (*both, OURS))
+    packed, always = (
+        all(map(operator.ge, _won_by(measured, case, "receive"), least)) for least in (TAKEN, TAKEN_ELSEWHERE)
+    )
+    pairs = (*[(*both, OURS)] * packed, *[(*both, SENDING)] * (not always))
+    return _least(measured, case, alone, *pairs)
 
 
 def _least(measured: Study, case: str, *pairs: tuple[str, str, str]) -> tuple[float, float]:

@@ -108,8 +108,9 @@ class Walk {
     return many * node.window->group;
   }
 
-  /// Whole members, from `first` on. Unpacking, a few may go before a window's, so that it writes whole lines:
-  /// measured on an Intel Xeon (family 6, model 207), masked stores across lines take up to twice as long.
+  /// Whole members, from `first` on. A few may go before a window's, so that it reads or writes whole lines of the
+  /// items: measured on an Intel Xeon (family 6, model 207), masked stores across lines take up to twice as long,
+  /// and 32 KB in blocks of 8 bytes are packed in 1.75 us and not in 1.93.
   static void middle(const Node& node, std::int64_t first, std::int64_t count, Items items, Stream stream) {
     items += node.kind == Kind::list ? 0 : first * node.stride;
     if (node.window != nullptr) {
@@ -118,7 +119,7 @@ class Walk {
         stream += members * node.unit;
         count -= members;
       };
-      const std::int64_t before = packing ? 0 : members_to_a_line(*node.window, items + node.window->begin);
+      const std::int64_t before = members_to_a_line(*node.window, items + node.window->begin);
       if (before > 0 && before <= count / 4) {
         one_by_one(node, first, before, items, stream);
         skip(before);

@@ -214,7 +214,6 @@ Type* candidate(const Convertor& convertor) {
   if (!type->ready.load(std::memory_order_acquire) &&
       (convertor.position != 0 || !try_to_read(*type, reinterpret_cast<MPI_Datatype>(convertor.datatype))))
     return nullptr;
-  using kernels::PackingUse;
   const PackingUse use =
       packing ? (alone ? PackingUse::pack : PackingUse::send) : (alone ? PackingUse::unpack : PackingUse::receive);
   return type->pays(use, static_cast<std::int64_t>(convertor.local_size)) ? type : nullptr;

@@ -446,6 +446,8 @@ TEST(PackPlan, LoopsAreChosenByShape) {
       {"generic", repeat_of(9, 100, run_of(65)), "[pack: registers; unpack: registers]"},
       {"generic", repeat_of(9, 1000, run_of(512)), "[pack: memcpy; unpack: memcpy]"},
       {"avx2", repeat_of(9, 100, run_of(8)), "[pack: four of 8 put together; unpack: 8]"},
+      {"avx512", repeat_of(9, 1000, run_of(512)), "[pack: registers; unpack: registers]"},
+      {"avx512", repeat_of(9, 5000, run_of(4096)), "[pack: memcpy; unpack: memcpy]"},
       {"avx512", repeat_of(100, 8, run_of(4)), "[windows of 2 vectors for 16]"},
       {"avx512", repeat_of(100, 24, run_of(12)), "[windows of 2 vectors for 5]"},
       {"avx512", repeat_of(100, 24, runs_of({0, 8, 20}, {8, 4, 2})), "[windows of 2 vectors for 4]"},
