@@ -106,7 +106,7 @@ def test_no_line_is_thin_to_the_engine_of_open_mpi(
     for mpi, packed in (("openmpi 5.0.11", [True, False]), ("mpich 5.0.2", [False, False])):
         tuning = PackingTuning("maker-1-2", "a host", mpi, "corewise", "2026-01-31", "tune", rows)
         save_packing_tuning(tuning, tmp_path / "t.csv")
-        found = document(capsys, "vector(512, 1, 16, double)", "--tuning", str(tmp_path / "t.csv"))
+        found = document(capsys, "vector(512, 1, 8, double)", "--tuning", str(tmp_path / "t.csv"))
         choices = {each["use"]: each["packed"] for each in found["packing"]}  # type: ignore[attr-defined]
         assert [choices["send"], choices["pack"]] == packed
 
