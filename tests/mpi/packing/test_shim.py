@@ -174,6 +174,16 @@ def test_the_table_decides(name: str) -> None:
             assert left <= 2 if other == use else left == every, (use, call)
 
 
+@pytest.mark.parametrize("name", PACKED)
+def test_posted_messages_are_judged_by_their_side(name: str) -> None:
+    """One that replaces what is sent, by what is received."""
+    sides = {"send": {"MPI_Isend"}, "receive": {"MPI_Irecv", "MPI_Sendrecv_replace"}}
+    for use, packed in sides.items():
+        found = run(name, f"{use}={BYTES}:{RUN}", "posted", "exchanges")[0]
+        seen = {**kinds(found["posted"]), **kinds(found["exchanges"])}
+        assert {call for call in set.union(*sides.values()) if f"{call}/packed" in seen} == packed
+
+
 @pytest.mark.parametrize("name", MPI_NAMES[:2])
 def test_packing_is_off_unless_it_is_asked_for(name: str, tmp_path: Path) -> None:
     """`corewise run` loads no such library; with --packing and a table it does, and that shows."""

@@ -307,6 +307,8 @@ def test_wrong_input_is_one_line(
         # What is received is the MPI's, because it is slow alone, or adds nothing to what is sent.
         (MPICH, ([2.0] * 4, [0.9] * 4, [0.8] * 4, [1.6] * 4), [(1.6, 1.6), (0.5, 0.5)]),
         (MPICH, ([2.0] * 4, [2.0] * 4, [2.0] * 4, [2.5] * 4), [(2.0, 2.0), (0.8, 0.8)]),
+        # Packed where it is received, and perhaps not on another processor.
+        (MPICH, ([2.0] * 4, [1.06] * 4, [1.5] * 4, [1.2] * 4), [(1.2, 1.2), (1.06, 1.06)]),
         # Not in three of four rounds.
         (MPICH, ([2.0] * 4, [2.0] * 4, [0.8, 1.0, 1.2, 1.4], [1.0] * 4), [(1.0, 1.0), (1.1, 0.95)]),
         # The direction that is least by its median need not be the one that is least by its quartile.

@@ -183,6 +183,10 @@ def _is_swept(cell: Cell) -> bool:
     return cell[0].split("/")[0] in {sweep for _, sweep, _ in SWEEPS}
 
 
+def _is_transposed(cell: Cell) -> bool:
+    return not _is_swept(cell)
+
+
 _GROUPS = (
     _Group(
         "paper", "blocks up to 256 B", "datatype", lambda cell: _block(cell) <= 256, LEAST, (1.4, 5.0, 1.8)
@@ -198,14 +202,8 @@ _GROUPS = (
     _Group("mpi-pack", "both, blocks of 8 to 16 B", "loop", lambda cell: 8 <= _block(cell) <= 16),
     _Group(MAPPED, f"{_SWEPT}, the receiver copies", "best way", _is_swept, means=(2.0,) * 3),
     _Group(MAPPED, f"{_SWEPT}, each copies a half", "best way", _is_swept, None, (2.5,) * 3, STRAIGHT[1]),
-    _Group(MAPPED, "received transposed, the receiver copies", "best way", lambda cell: not _is_swept(cell)),
-    _Group(
-        MAPPED,
-        "received transposed, each copies a half",
-        "best way",
-        lambda cell: not _is_swept(cell),
-        ours=STRAIGHT[1],
-    ),
+    _Group(MAPPED, "received transposed, the receiver copies", "best way", _is_transposed),
+    _Group(MAPPED, "received transposed, each copies a half", "best way", _is_transposed, ours=STRAIGHT[1]),
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import datetime
+import math
 import operator
 import statistics
 import tempfile
@@ -235,13 +236,11 @@ def _won_by(measured: Study, case: str, use: str) -> tuple[float, float]:
         return _least(measured, case, alone)
     if use == "receive":
         return _least(measured, case, alone, (*both, OURS), ("both", SENDING, OURS))
-    if by_engine:
-        return _least(measured, case, alone, (*both, OURS))
-    packed, always = (
-        all(map(operator.ge, _won_by(measured, case, "receive"), least)) for least in (TAKEN, TAKEN_ELSEWHERE)
-    )
-    pairs = (*[(*both, OURS)] * packed, *[(*both, SENDING)] * (not always))
-    return _least(measured, case, alone, *pairs)
+    received = (math.inf, math.inf) if by_engine else _won_by(measured, case, "receive")
+    packed, always = (all(map(operator.ge, received, least)) for least in (TAKEN, TAKEN_ELSEWHERE))
+    others = [(*both, OURS)] if packed else []
+    others += [] if always else [(*both, SENDING)]
+    return _least(measured, case, alone, *others)
 
 
 def _least(measured: Study, case: str, *pairs: tuple[str, str, str]) -> tuple[float, float]:
