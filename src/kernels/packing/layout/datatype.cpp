@@ -84,9 +84,8 @@ double product(std::span<const std::int64_t> values) {
 
 /// The first rule that is broken; all are computed before, so none may depend on another.
 Status first_broken(std::initializer_list<Status> rules) {
-  for (const Status& rule : rules) {
+  for (const Status& rule : rules)
     if (!rule.ok()) return rule;
-  }
   return {};
 }
 
@@ -95,9 +94,7 @@ Result<std::vector<std::int64_t>> in_bytes(std::string_view field, std::span<con
                                            const Datatype& old) {
   if (const Status rule = within_reach(field, farthest(values) * magnitude(old.extent)); !rule.ok()) return rule;
   std::vector<std::int64_t> bytes(values.begin(), values.end());
-  for (std::int64_t& value : bytes) {
-    value *= old.extent;
-  }
+  for (std::int64_t& value : bytes) value *= old.extent;
   return bytes;
 }
 
@@ -265,9 +262,8 @@ Layout equal_blocks(Blocks blocks) {
 Layout item_by_item(Blocks blocks) {
   std::vector<std::int64_t> offsets;
   for (const Block& block : blocks) {
-    for (std::int64_t item = 0; item < block.count; ++item) {
+    for (std::int64_t item = 0; item < block.count; ++item)
       offsets.push_back(block.offset + item * block.type->extent);
-    }
   }
   return list_of(std::move(offsets), blocks.front().type->layout);
 }
@@ -275,9 +271,7 @@ Layout item_by_item(Blocks blocks) {
 /// Nodes and entries of a layout, which is what a copy of it costs.
 std::int64_t weight_of(const Layout& layout) {
   auto weight = static_cast<std::int64_t>(8 + layout.offsets.size() + layout.lengths.size());
-  for (const Layout& child : layout.children) {
-    weight += weight_of(child);
-  }
+  for (const Layout& child : layout.children) weight += weight_of(child);
   return weight;
 }
 
@@ -301,9 +295,7 @@ void append_blocks(std::vector<Layout>& children, Blocks blocks) {
 
 Datatype type_of(std::vector<Block> blocks) {
   Bounds bounds;
-  for (const Block& block : blocks) {
-    bounds.add_block(*block.type, block.offset, block.count);
-  }
+  for (const Block& block : blocks) bounds.add_block(*block.type, block.offset, block.count);
   std::erase_if(blocks, [](const Block& block) { return block.count == 0 || block.type->size == 0; });
   if (std::optional<Layout> dense = dense_blocks(blocks)) return bounds.finish(std::move(*dense));
   std::vector<Layout> children;
@@ -529,9 +521,8 @@ Result<Datatype> darray(std::int64_t size, std::int64_t rank, std::span<const st
                     each_at_least("gsizes", gsizes, 1), each_at_least("psizes", psizes, 1),
                     within_reach("gsizes", product(gsizes) * std::max(reach_of(old), 1.0)),
                     within_reach("psizes", product(psizes))});
-  if (rules.ok() && product(psizes) != static_cast<double>(size)) {
+  if (rules.ok() && product(psizes) != static_cast<double>(size))
     rules = bad_field("", "size", std::to_string(size), "the product of psizes");
-  }
   std::vector<Share> shares;
   for (std::size_t i = 0; rules.ok() && i < gsizes.size(); ++i) {
     // Coordinates of the rank: the last dimension is fastest, whatever the order of the array.

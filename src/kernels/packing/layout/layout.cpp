@@ -56,9 +56,7 @@ std::string node_text(const Layout& layout) {
 void append(std::string& text, const Layout& layout, std::size_t level) {
   text += std::string(2 * level, ' ') + node_text(layout) + "\n";
   const std::size_t shown = std::min(kChildren, layout.children.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    append(text, layout.children[i], level + 1);
-  }
+  for (std::size_t i = 0; i < shown; ++i) append(text, layout.children[i], level + 1);
   if (shown < layout.children.size()) {
     text +=
         std::string(2 * level + 2, ' ') + "... and " + std::to_string(layout.children.size() - shown) + " more\n";
@@ -93,9 +91,7 @@ Layout sequence_of(std::vector<Layout> children, std::int64_t offset) {
 
 int depth_of(const Layout& layout) {
   int deepest = 0;
-  for (const Layout& child : layout.children) {
-    deepest = std::max(deepest, depth_of(child));
-  }
+  for (const Layout& child : layout.children) deepest = std::max(deepest, depth_of(child));
   return deepest + 1;
 }
 

@@ -57,12 +57,8 @@ std::string to_text(const Layout& layout);
 template <class Value>
 std::int64_t sum_over_runs(const Layout& layout, const Value& value) {
   std::int64_t sum = layout.kind == Layout::Kind::run ? value(layout.bytes) : 0;
-  for (const Layout& child : layout.children) {
-    sum += sum_over_runs(child, value);
-  }
-  for (const std::int64_t bytes : layout.lengths) {
-    sum += value(bytes);
-  }
+  for (const Layout& child : layout.children) sum += sum_over_runs(child, value);
+  for (const std::int64_t bytes : layout.lengths) sum += value(bytes);
   const auto members = static_cast<std::int64_t>(layout.offsets.size());
   return sum * (layout.kind == Layout::Kind::repeat ? layout.count
                 : layout.kind == Layout::Kind::list ? members
@@ -88,24 +84,20 @@ bool visit_runs(const Layout& layout, std::int64_t at, Visit&& visit) {
     case Layout::Kind::run:
       return layout.bytes <= 0 || visit(at, layout.bytes);
     case Layout::Kind::repeat:
-      for (std::int64_t i = 0; i < layout.count; ++i) {
+      for (std::int64_t i = 0; i < layout.count; ++i)
         if (!visit_runs(layout.children.front(), at + i * layout.stride, visit)) return false;
-      }
       return true;
     case Layout::Kind::list:
-      for (const std::int64_t offset : layout.offsets) {
+      for (const std::int64_t offset : layout.offsets)
         if (!visit_runs(layout.children.front(), at + offset, visit)) return false;
-      }
       return true;
     case Layout::Kind::runs:
-      for (std::size_t i = 0; i < layout.offsets.size(); ++i) {
+      for (std::size_t i = 0; i < layout.offsets.size(); ++i)
         if (layout.lengths[i] > 0 && !visit(at + layout.offsets[i], layout.lengths[i])) return false;
-      }
       return true;
     case Layout::Kind::sequence:
-      for (const Layout& child : layout.children) {
+      for (const Layout& child : layout.children)
         if (!visit_runs(child, at, visit)) return false;
-      }
       return true;
   }
   return true;

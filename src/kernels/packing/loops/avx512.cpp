@@ -33,9 +33,7 @@ bool available() {
 
 template <std::size_t vectors>
 COREWISE_INLINE void load_tables(__m512i (&index)[vectors], const Window::Bytes& table) {
-  for (std::size_t i = 0; i < vectors; ++i) {
-    index[i] = _mm512_load_si512(table[i].data());
-  }
+  for (std::size_t i = 0; i < vectors; ++i) index[i] = _mm512_load_si512(table[i].data());
 }
 
 /// The bytes of a packed vector.
@@ -53,9 +51,8 @@ void pack_window(std::byte* packed, const std::byte* items, const Window& window
   items += window.begin;
   for (; groups > 0; --groups, items += step, packed += bytes) {
     __m512i all = _mm512_permutexvar_epi8(index[0], _mm512_maskz_loadu_epi8(data[0], items));
-    for (std::size_t i = 1; i < vectors; ++i) {
+    for (std::size_t i = 1; i < vectors; ++i)
       all = _mm512_mask_permutexvar_epi8(all, here[i], index[i], _mm512_maskz_loadu_epi8(data[i], items + 64 * i));
-    }
     _mm512_mask_storeu_epi8(packed, whole, all);
   }
 }
@@ -70,9 +67,8 @@ void unpack_window(std::byte* items, const std::byte* packed, const Window& wind
   items += window.begin;
   for (; groups > 0; --groups, items += step, packed += bytes) {
     const __m512i all = _mm512_maskz_loadu_epi8(whole, packed);
-    for (std::size_t i = 0; i < vectors; ++i) {
+    for (std::size_t i = 0; i < vectors; ++i)
       _mm512_mask_storeu_epi8(items + 64 * i, data[i], _mm512_permutexvar_epi8(index[i], all));
-    }
   }
 }
 

@@ -32,9 +32,7 @@ COREWISE_INLINE void move_columns(const To& to, const From& from, std::int64_t r
     std::byte* out = to.at + j * to.column;
     const std::byte* in = from.at + j * from.column;
 #pragma GCC unroll 4
-    for (std::int64_t i = 0; i < rows; ++i, out += to.row, in += from.row) {
-      move_block<Block>(out, in, bytes);
-    }
+    for (std::int64_t i = 0; i < rows; ++i, out += to.row, in += from.row) move_block<Block>(out, in, bytes);
   }
 }
 

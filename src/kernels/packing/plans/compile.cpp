@@ -60,9 +60,8 @@ class Compiler {
       case Layout::Kind::runs:
         return table(layout);
       case Layout::Kind::repeat: {
-        if (is_record(layout.children.front())) {
+        if (is_record(layout.children.front()))
           return moved(repeated(table(layout.children.front()), layout.count, layout.stride), layout.offset);
-        }
         return moved(repeated(compile(layout.children.front()), layout.count, layout.stride), layout.offset);
       }
       case Layout::Kind::list:
@@ -182,9 +181,8 @@ class Compiler {
       node.table_kernels = {set_.runs.pack, set_.runs.unpack, set_.runs.name, set_.runs.name, nullptr};
     }
     for (const auto& [offset, bytes] : all) {
-      for (std::int64_t at = 0; at < bytes; at += node.block == 0 ? bytes : node.block) {
+      for (std::int64_t at = 0; at < bytes; at += node.block == 0 ? bytes : node.block)
         node.places.push_back(static_cast<std::int32_t>(offset + at));
-      }
       if (node.block == 0) node.lengths.push_back(bytes);
     }
     node.starts = starts_of(node.lengths);
@@ -231,9 +229,7 @@ class Compiler {
 
   Node sequence(const Layout& layout) const {
     std::vector<Node> nodes;
-    for (const Layout& child : layout.children) {
-      nodes.push_back(compile(child));
-    }
+    for (const Layout& child : layout.children) nodes.push_back(compile(child));
     return moved(sequence_of(std::move(nodes)), layout.offset);
   }
 
@@ -241,9 +237,7 @@ class Compiler {
     Node node;
     node.kind = Kind::sequence;
     std::vector<std::int64_t> sizes;
-    for (const Node& child : nodes) {
-      sizes.push_back(child.size);
-    }
+    for (const Node& child : nodes) sizes.push_back(child.size);
     node.children = std::move(nodes);
     node.members = static_cast<std::int64_t>(sizes.size());
     node.starts = starts_of(sizes);

@@ -26,9 +26,7 @@ std::vector<const KernelSet*> usable_pack_sets() {
 
 std::vector<std::string_view> pack_instruction_sets() {
   std::vector<std::string_view> names;
-  for (const KernelSet* set : usable_pack_sets()) {
-    names.push_back(set->name);
-  }
+  for (const KernelSet* set : usable_pack_sets()) names.push_back(set->name);
   return names;
 }
 
@@ -47,9 +45,8 @@ PackPlan PackPlan::compile(const Datatype& type) {
 
 std::optional<PackPlan> PackPlan::compile_for(std::string_view instruction_set, const Layout& canonical,
                                               std::int64_t extent) {
-  for (const KernelSet* set : usable_pack_sets()) {
+  for (const KernelSet* set : usable_pack_sets())
     if (set->name == instruction_set) return PackPlan(compile_program(*set, canonical, extent));
-  }
   return std::nullopt;
 }
 

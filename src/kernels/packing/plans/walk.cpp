@@ -212,9 +212,8 @@ class Walk {
     if (bytes == 0) return;
     const Place end = place_in_table(node, start(node, run) + bytes);
     runs_of_table(node, run, end.member - run, 1, items, stream);
-    if (end.skip > 0) {
+    if (end.skip > 0)
       move(items + node.places[static_cast<std::size_t>(end.member)], stream + (bytes - end.skip), end.skip);
-    }
   }
 
   /// Some whole runs of a table, of each of `members` members.

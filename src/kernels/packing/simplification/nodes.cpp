@@ -69,24 +69,18 @@ bool hoist(Layout& node) {
   if (node.kind == Kind::repeat || node.kind == Kind::list) take(std::exchange(node.children.front().offset, 0));
   if (!node.offsets.empty()) {
     const std::int64_t first = take(node.offsets.front());
-    for (std::int64_t& offset : node.offsets) {
-      offset -= first;
-    }
+    for (std::int64_t& offset : node.offsets) offset -= first;
   }
   if (node.kind == Kind::sequence && !node.children.empty()) {
     const std::int64_t first = take(node.children.front().offset);
-    for (Layout& child : node.children) {
-      child.offset -= first;
-    }
+    for (Layout& child : node.children) child.offset -= first;
   }
   return changed;
 }
 
 bool flatten(Layout& node) {
   const auto nested = [](const Layout& child) { return child.kind == Kind::sequence; };
-  if (node.kind != Kind::sequence || std::none_of(node.children.begin(), node.children.end(), nested)) {
-    return false;
-  }
+  if (node.kind != Kind::sequence || std::none_of(node.children.begin(), node.children.end(), nested)) return false;
   std::vector<Layout> members;
   for (Layout& child : node.children) {
     if (!nested(child)) {

@@ -58,9 +58,8 @@ std::size_t shortest_period(const Layout& node) {
 
 /// The first `members` of a list or `runs`; one alone is its own layout.
 Layout first_members(Layout&& node, std::size_t members) {
-  if (members == 1) {
+  if (members == 1)
     return node.kind == Kind::runs ? run_of(node.lengths.front()) : std::move(node.children.front());
-  }
   node.offset = 0;
   node.offsets.resize(members);
   node.offsets.shrink_to_fit();

@@ -26,9 +26,7 @@ void append(Layout& runs, const Layout& child) {
     runs.lengths.push_back(child.bytes);
     return;
   }
-  for (const std::int64_t offset : child.offsets) {
-    runs.offsets.push_back(child.offset + offset);
-  }
+  for (const std::int64_t offset : child.offsets) runs.offsets.push_back(child.offset + offset);
   runs.lengths.insert(runs.lengths.end(), child.lengths.begin(), child.lengths.end());
 }
 

@@ -22,9 +22,7 @@ constexpr Pass kPasses[] = {
 
 bool apply(Layout& layout, bool (*change)(Layout& node)) {
   bool changed = false;
-  for (Layout& child : layout.children) {
-    changed |= apply(child, change);
-  }
+  for (Layout& child : layout.children) changed |= apply(child, change);
   return change(layout) || changed;
 }
 
