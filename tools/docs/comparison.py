@@ -19,6 +19,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from corewise.data.quantities import number_text, time_text
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "comparison.md"
 FEATURES = ROOT / "docs" / "data" / "features.csv"
@@ -112,7 +114,7 @@ def rows_of(document: Mapping[str, object], date: str, command: str) -> list[Row
 
 
 def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, (int, float)) else ""
+    return number_text(value, 4) if isinstance(value, (int, float)) else ""
 
 
 def added(rows: Sequence[Row], new: Sequence[Row]) -> list[Row]:
@@ -209,6 +211,9 @@ def _measured(groups: Sequence[Sequence[Row]]) -> Iterator[str]:
 def _compared(row: Row) -> str:
     if not (row["ours"] and row["theirs"]):
         return row["what"]
+    if row["unit"] == "ns":
+        ours, theirs = (time_text(float(row[name]), 4) for name in ("ours", "theirs"))
+        return f"{row['what']}: {ours} against {theirs}"
     return f"{row['what']}: {row['ours']} against {row['theirs']} {row['unit']}".rstrip()
 
 

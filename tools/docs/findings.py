@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corewise.analysis.result import Row, error_text, number_text
+from corewise.analysis.result import Row, error_text
+from corewise.data.quantities import number_text
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "docs" / "data" / "findings.csv"

@@ -16,6 +16,7 @@ from typing import Literal
 
 from corewise import __version__, _core
 from corewise.data.published import DataSet
+from corewise.data.quantities import number_text
 
 Progress = Callable[[float], None]
 """Told the share of the work that is done, 0 to 1."""
@@ -296,11 +297,6 @@ def built_commit() -> str:
 def error_text(error: float | None) -> str:
     """``+3.4 %``."""
     return "" if error is None else f"{100 * error:+.1f} %"
-
-
-def number_text(value: float | None, digits: int = 3) -> str:
-    """A value with so many significant digits, empty for None."""
-    return "" if value is None else f"{value:.{digits}g}"
 
 
 def number_table(title: str, rows: Sequence[Row]) -> Table:

@@ -20,6 +20,7 @@ from corewise.api.machine import Machine
 from corewise.api.machine import machine as machine_of
 from corewise.api.pattern import PatternLike, as_pattern
 from corewise.data.placement import make_placement, save_placement
+from corewise.data.quantities import number_text
 
 USUAL_SECONDS = 5.0
 """Of a search that nothing else ends."""
@@ -80,13 +81,13 @@ class Placing:
 
     def __repr__(self) -> str:
         how = "proven" if self.proven else self.study.method
-        cost = f"{self.study.objective} {self.cost:.6g} {self.study.unit}"
+        cost = f"{self.study.objective} {number_text(self.cost, 6)} {self.study.unit}"
         where = self.study.machine.name
         return f"<corewise.Placing on {where}: {cost} ({how}), rank order {self.gain:.3f} times>"
 
     def _repr_html_(self) -> str:
         rows = [
-            (row.which, f"{row.cost:.6g}", f"{row.ratio:.3f}", " ".join(map(str, row.unit_of_rank)))
+            (row.which, number_text(row.cost, 6), f"{row.ratio:.3f}", " ".join(map(str, row.unit_of_rank)))
             for row in self.study.rows
         ]
         heads = ("placement", f"{self.study.objective}, {self.study.unit}", "ratio", "unit of rank 0, 1, ...")

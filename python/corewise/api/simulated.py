@@ -18,6 +18,7 @@ from corewise.api.machine import Machine
 from corewise.api.machine import machine as machine_of
 from corewise.api.pattern import PatternLike, as_pattern
 from corewise.api.placing import Placing
+from corewise.data.quantities import number_text
 from corewise.plots.links import traffic_picture
 from corewise.sim.result import Simulation
 from corewise.sim.run import simulate as run_simulation
@@ -66,7 +67,7 @@ class Simulated:
 
     def __repr__(self) -> str:
         where = f"{self.run.pattern.name} on {self.run.machine.name}, {self.run.model}"
-        return f"<corewise.Simulated {where}: {self.total_ns:.6g} ns, {self.gb_per_s:.4g} GB/s>"
+        return f"<corewise.Simulated {where}: {number_text(self.total_ns, 6)} ns, {self.gb_per_s:.4g} GB/s>"
 
     def _repr_html_(self) -> str:
         return display.paragraph(repr(self)[1:-1]) + traffic_picture(traffic(self.run), self.run.pattern.name)

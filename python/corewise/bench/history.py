@@ -16,7 +16,7 @@ from pathlib import Path
 
 from corewise.analysis.result import Figure, Panel, Series, Table
 from corewise.base.documents import Fields, read_json
-from corewise.bench.views import value_text
+from corewise.data.quantities import number_text
 from corewise.errors import InputError
 
 MOST_CURVES = 8
@@ -140,7 +140,7 @@ def _of(history: History, question: str, processor: str) -> list[Line]:
 
 
 def _cells(line: Line) -> tuple[str, ...]:
-    values = ["" if point is None else value_text(point.ours) for point in line.points]
+    values = ["" if point is None else number_text(point.ours, 4) for point in line.points]
     change = (
         "" if line.change is None else f"{100 * line.change:+.0f} %" + ("" if line.beyond_spread else " ~")
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from corewise.analysis.result import Table
 from corewise.bench.rows import Outcome, Row
-from corewise.data.quantities import share_text
+from corewise.data.quantities import number_text, share_text
 
 NOTE = (
     "medians of n rounds. ratio: taken within each round, above 1 ours is better. spread: between the "
@@ -29,18 +29,11 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.what,
         row.unit,
-        value_text(row.ours),
-        value_text(row.theirs),
+        number_text(row.ours, 4),
+        number_text(row.theirs, 4),
         row.rival or "",
         "" if row.ratio is None else f"{row.ratio:.2f}",
         share_text(row.spread, 0),
-        value_text(row.floor),
+        number_text(row.floor, 4),
         str(row.n),
     )
-
-
-def value_text(value: float | None) -> str:
-    """Four digits, large numbers whole."""
-    if value is None:
-        return ""
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -14,6 +14,7 @@ _KIB = 1024
 _MIB = 1024 * _KIB
 _LONGEST_COUNT = 10**12
 _LEAST_SHARE = 0.0005
+_LONGEST_NUMBER = 1e15
 
 
 def bytes_text(size_bytes: float) -> str:
@@ -43,6 +44,14 @@ def size_range_text(low_bytes: int, high_bytes: int) -> str:
     if low_bytes == high_bytes:
         return bytes_text(low_bytes)
     return f"{bytes_text(low_bytes)} to {bytes_text(high_bytes + 1)}"
+
+
+def number_text(value: float | None, digits: int = 3) -> str:
+    """So many significant digits, and all of a whole part: ``1.23``, ``1384090``; empty for None."""
+    if value is None:
+        return ""
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < _LONGEST_NUMBER else text
 
 
 def time_text(time_ns: float, digits: int = 3) -> str:

@@ -21,10 +21,9 @@ from corewise.analysis.result import (
     Row,
     Table,
     error_text,
-    number_text,
     summarise,
 )
-from corewise.data.quantities import share_text
+from corewise.data.quantities import number_text, share_text
 from corewise.errors import CorewiseError
 
 NAME = "paper all"

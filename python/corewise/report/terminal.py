@@ -23,6 +23,7 @@ from corewise.analysis.profile.tables import CallRow, ProfileAnalysis, RankRow, 
 from corewise.data.quantities import (
     bytes_text,
     count_text,
+    number_text,
     ratio_text,
     share_text,
     size_range_text,
@@ -149,7 +150,7 @@ def _placements(study: PlacementStudy) -> FittingTable:
     return FittingTable(
         [
             Column("placement", which),
-            Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in rows], right=True),
+            Column("bottleneck ns", [number_text(row.bottleneck_ns, 6) for row in rows], right=True),
             Column("load", [bytes_text(row.bottleneck_bytes) for row in rows], right=True, importance=2),
             Column("busiest link", [row.bottleneck_link or "none" for row in rows], importance=3),
             Column("hop-bytes", [count_text(row.hop_bytes) for row in rows], right=True, importance=1),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from corewise.data.quantities import (
     bytes_text,
     count_text,
+    number_text,
     ratio_text,
     share_text,
     size_range_text,
@@ -38,6 +39,14 @@ def test_sizes_are_exact() -> None:
 def test_bins() -> None:
     bins = ((0, 0), (1, 1), (4096, 8191))
     assert [size_range_text(*bin_) for bin_ in bins] == ["empty", "1 B", "4 KiB to 8 KiB"]
+
+
+def test_numbers_have_no_positive_exponents() -> None:
+    values = (None, 0, 0.012345, 1.2345, 999.6, 1129, 1_384_090.4, -1180.2, 2e-7, 3e18)
+    assert [number_text(value) for value in values] == [
+        "", "0", "0.0123", "1.23", "1000", "1129", "1384090", "-1180", "2e-07", "3e+18",
+    ]  # fmt: skip
+    assert [number_text(value, 6) for value in (567_922.4, 1_384_090.4)] == ["567922", "1384090"]
 
 
 def test_times() -> None:

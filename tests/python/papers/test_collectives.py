@@ -23,6 +23,7 @@ from corewise.analysis.result import Row, summarise
 from corewise.analysis.selection import configuration
 from corewise.data.machines import load_machine
 from corewise.data.published import published, published_as
+from corewise.data.quantities import number_text
 from corewise.papers.collectives.algorithm_rows import (
     good_bandwidth,
     memory_gb_per_s,
@@ -326,6 +327,27 @@ def test_tables_and_figures_are_complete(found: Measurements, tmp_path: Path) ->
     assert [panels[f"001-figure-{number}"] for number in range(2, 8)] == [2, 3, 2, 2, 5, 4]
     written = write_figures(figures[1:2], tmp_path)
     assert sorted(path.suffix for path in written) == [".png", ".svg"]
+
+
+def test_other_machines_stand_beside_the_simulated_cell(found: Measurements) -> None:
+    table = next(
+        table for table in tables_of(found, rows_of(found)) if table.title.startswith("Other machines")
+    )
+    infiniband = next(cells for cells in table.rows if cells[:2] == ("broadcast 1 KB", "Infiniband"))
+    assert infiniband[2:4] == ("≈ 25", "≈ 20")
+    assert infiniband[4:] == tuple(
+        number_text(found.us("broadcast", ranks, KB, good_choice(ranks, KB))) for ranks in (8, 16)
+    )
+    sp = next(cells for cells in table.rows if cells[:2] == ("reduce 1 MB", "IBM SP"))
+    assert sp[2:4] == ("", "≈ 13000")
+    assert sp[5] == number_text(found.us("reduce", 16, MB, good_reduce(16, MB)))
+    assert {cells[1] for cells in table.rows} == {
+        "Myrinet",
+        "NEC SX-8",
+        "SGI Altix BX2",
+        "Infiniband",
+        "IBM SP",
+    }
 
 
 def test_bandwidths() -> None:

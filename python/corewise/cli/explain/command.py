@@ -19,7 +19,7 @@ from corewise.errors import InputError, bad_field
 with late.imports():
     from rich.text import Text
 
-    from corewise.data.quantities import bytes_text
+    from corewise.data.quantities import bytes_text, number_text
     from corewise.data.sizes import size_bytes
     from corewise.data.tuned_hosts import host_tuning_for
     from corewise.data.tuning import HOST, SELECTIONS, Choice, Selection, Tuning, TuningRow, tuning_for
@@ -128,7 +128,7 @@ def _show(tuning: Tuning, row: TuningRow, at_bytes: int) -> None:
     for place, each in enumerate(_places(row)):
         time = each.latency_us[at]
         factor = "" if place == 0 else f"{time / row.won.latency_us[at]:.2f}"
-        rows.append(("won" if place == 0 else "lost", each.name, f"{time:.4g}", factor))
+        rows.append(("won" if place == 0 else "lost", each.name, number_text(time, 4), factor))
     console.show(by_rows(columns, rows))
     console.show(f"{tuning.description}; {tuning.who}, {tuning.when}: {tuning.command}")
 

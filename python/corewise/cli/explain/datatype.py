@@ -25,6 +25,7 @@ with late.imports():
     )
     from corewise.data.datatypes import read_datatype
     from corewise.data.packing_tuning import load_packing_tuning
+    from corewise.data.quantities import number_text
     from corewise.report.layout import Column, FittingTable, by_rows
 
 HELP = """Say what an MPI datatype is in memory, how it is simplified, and how it is packed.
@@ -108,7 +109,7 @@ def _table(facts: DatatypeFacts) -> FittingTable:
             "true extent",
             f"{facts.true_extent} B, from {facts.true_lb} to {facts.true_lb + facts.true_extent}",
         ),
-        ("mean run", f"{facts.mean_run:.4g} B"),
+        ("mean run", f"{number_text(facts.mean_run, 4)} B"),
         ("line density", f"{facts.line_density:.3g}"),
     ]
     right = [

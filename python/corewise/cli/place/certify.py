@@ -22,6 +22,7 @@ with late.imports():
     from corewise.analysis.placement.comparison import weights_of
     from corewise.analysis.placement.programs import Programs
     from corewise.data.machines import load_machine
+    from corewise.data.quantities import number_text
 
 _HELP = """Check the proof that a placement is the best: a certificate of corewise place --certificate.
 
@@ -71,7 +72,7 @@ def certify(
     names = " + ".join(each.name for each in patterns)
     console.show(
         f"{file} holds: no placement of {names} on {machine.name}{_within(read, machine)} costs less "
-        f"than {bound_ns:.6g} ns; the one it names costs {cost_ns:.6g} ns"
+        f"than {number_text(bound_ns, 6)} ns; the one it names costs {number_text(cost_ns, 6)} ns"
     )
 
 

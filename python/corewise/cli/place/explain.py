@@ -17,7 +17,7 @@ with late.imports():
     from corewise.analysis.placement.comparison import names_of
     from corewise.analysis.placement.explanation import BusyLink, Explanation
     from corewise.analysis.placement.rules import LARGE_BYTES, MOST_HALF_WAY, Break, PhaseRules
-    from corewise.data.quantities import bytes_text
+    from corewise.data.quantities import bytes_text, number_text
     from corewise.report.layout import Column, FittingTable, Hanging
 
 SHOWN_LINKS = 6
@@ -53,7 +53,7 @@ def _links(explanation: Explanation) -> list[RenderableType]:
     columns = [
         *(phases if len({link.phase for link in links}) > 1 else []),
         Column("busiest link", [link.link for link in shown]),
-        Column("ns", [f"{link.time_ns:.6g}" for link in shown], right=True),
+        Column("ns", [number_text(link.time_ns, 6) for link in shown], right=True),
         Column("load", [bytes_text(link.bytes) for link in shown], right=True, importance=2),
         Column("messages across it (sender->receiver)", [_crossings(link) for link in shown], wrap=True),
     ]
@@ -73,7 +73,7 @@ def _step(explanation: Explanation, unit: str) -> list[RenderableType]:
         return [f"no single step is better: {explanation.looked_at} swaps and moves looked at"]
     return [
         f"best single step of {explanation.looked_at}: {change.text}: "
-        f"{change.before:.6g} -> {change.after:.6g} {unit}"
+        f"{number_text(change.before, 6)} -> {number_text(change.after, 6)} {unit}"
     ]
 
 

@@ -23,7 +23,7 @@ with late.imports():
     from corewise.analysis.placement.paired import Verification
     from corewise.analysis.placement.programs import Programs
     from corewise.data.export import Export
-    from corewise.data.quantities import bytes_text, count_text, ratio_text, share_text
+    from corewise.data.quantities import bytes_text, count_text, number_text, ratio_text, share_text
     from corewise.plots.machines import drawing
     from corewise.report.layout import Column, FittingTable
 
@@ -124,7 +124,7 @@ def _remarks(answer: Answer) -> list[str]:
     lines = [f"best: {study.statement}"]
     if study.bound is not None and not study.proven_optimal:
         lines.append(
-            f"proven bound: no placement costs less than {study.bound:.6g} {study.unit}; "
+            f"proven bound: no placement costs less than {number_text(study.bound, 6)} {study.unit}; "
             f"the best found is within {share_text(study.gap or 0)}"
         )
     if answer.clock is not None:
@@ -193,9 +193,9 @@ def _table(study: PlacementStudy) -> FittingTable:
     cost = _COST_HEADINGS.get(study.objective)
     columns = [
         Column("placement", [_which(row, study) for row in study.rows]),
-        Column(cost or "", [f"{row.cost:.6g}" for row in study.rows], right=True),
+        Column(cost or "", [number_text(row.cost, 6) for row in study.rows], right=True),
         _simulated(study),
-        Column("bottleneck ns", [f"{row.bottleneck_ns:.6g}" for row in study.rows], right=True),
+        Column("bottleneck ns", [number_text(row.bottleneck_ns, 6) for row in study.rows], right=True),
         Column("load", [bytes_text(row.bottleneck_bytes) for row in study.rows], right=True, importance=3),
         Column("busiest link", [_link(row, study) for row in study.rows], importance=4),
         Column("hop-bytes", [count_text(row.hop_bytes) for row in study.rows], right=True, importance=2),
@@ -211,7 +211,7 @@ def _table(study: PlacementStudy) -> FittingTable:
 
 def _simulated(study: PlacementStudy) -> Column:
     """Times packet by packet, of the rows that have one; without a name where none has."""
-    times = ["" if row.simulated_ns is None else f"{row.simulated_ns:.6g}" for row in study.rows]
+    times = ["" if row.simulated_ns is None else number_text(row.simulated_ns, 6) for row in study.rows]
     return Column("simulated ns" if any(times) else "", times, right=True)
 
 
@@ -242,16 +242,19 @@ def _prices(study: PlacementStudy, programs: Programs | None) -> FittingTable:
         Column("weight", [f"{price.weight:g}" for price in prices], right=True, importance=2),
         Column(
             f"alone {study.unit}",
-            [f"{price.own_cost:.6g}{' (proven)' if price.own_proven else ''}" for price in prices],
-            narrow=[f"{price.own_cost:.6g}" for price in prices],
+            [
+                f"{number_text(price.own_cost, 6)}{' (proven)' if price.own_proven else ''}"
+                for price in prices
+            ],
+            narrow=[number_text(price.own_cost, 6) for price in prices],
             right=True,
             importance=3,
         ),
-        Column(f"{shared} {study.unit}", [f"{price.shared_cost:.6g}" for price in prices], right=True),
+        Column(f"{shared} {study.unit}", [number_text(price.shared_cost, 6) for price in prices], right=True),
         Column("price", [f"{price.price:.3f}" for price in prices], right=True),
         Column(
             f"rank order {study.unit}",
-            [f"{price.identity_cost:.6g}" for price in prices],
+            [number_text(price.identity_cost, 6) for price in prices],
             right=True,
             importance=1,
         ),

@@ -14,22 +14,24 @@ with late.imports():
     from rich.text import Text
 
     from corewise.analysis.placement.paired import DEFAULT, Verification, Verified
-    from corewise.data.quantities import share_text
+    from corewise.data.quantities import number_text, share_text
     from corewise.report.layout import Column, FittingTable
 
 
 def views(found: Verification, objective: str, unit: str) -> list[RenderableType]:
     """Predicted beside measured, and the verdict."""
     rows = found.rows
-    costs = [_number(row.predicted_ns) for row in rows]
+    costs = [number_text(row.predicted_ns, 4) for row in rows]
     columns = [
         Column("placement", [row.which for row in rows], wrap=True),
         Column(f"{objective} {unit}", costs, right=True, importance=3),
-        Column(f"median {found.unit}", [f"{row.median:.4g}" for row in rows], right=True, importance=4),
+        Column(
+            f"median {found.unit}", [number_text(row.median, 4) for row in rows], right=True, importance=4
+        ),
         Column("spread", [f"{row.spread:.2g}" for row in rows], right=True, importance=2),
         Column("gain over default", list(map(_gain, rows)), narrow=list(map(_short, rows))),
-        Column("predicted", [_number(row.predicted_ratio) for row in rows], right=True, importance=5),
-        Column("measured", [_number(row.measured_ratio) for row in rows], right=True, importance=5),
+        Column("predicted", [number_text(row.predicted_ratio, 4) for row in rows], right=True, importance=5),
+        Column("measured", [number_text(row.measured_ratio, 4) for row in rows], right=True, importance=5),
         Column("model error", [_error(row) for row in rows], right=True, importance=1),
     ]
     remark = (
@@ -47,10 +49,6 @@ def views(found: Verification, objective: str, unit: str) -> list[RenderableType
         tail = "" if order is None else f"; rank correlation of prediction and measurement {order:.2f}"
         views.append(f"error of the model's ratios: {share_text(found.model_error)} in the mean{tail}")
     return views
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
 
 
 def _gain(row: Verified) -> str:

@@ -22,7 +22,7 @@ with late.imports():
     from corewise import _lab
     from corewise._core import Machine
     from corewise.data.machines import load_machine
-    from corewise.data.quantities import bytes_text, time_text
+    from corewise.data.quantities import bytes_text, number_text, time_text
     from corewise.data.sizes import size_bytes
     from corewise.data.tuning import SELECTIONS, Selection, value_text
     from corewise.report.layout import Column, FittingTable, by_rows
@@ -340,11 +340,12 @@ def _sums(run: CollectiveRun) -> FittingTable:
     for chip, each in enumerate(run.memories):
         moved = f"{bytes_text(round(each.read_bytes))} read, {bytes_text(round(each.written_bytes))} written"
         rows.append((f"memory {chip}, per call", f"{moved}, {each.gb_per_s:.2f} GB/s"))
-    rows.append(("DMA commands per call", f"{run.dma_commands:.4g}"))
+    rows.append(("DMA commands per call", number_text(run.dma_commands, 4)))
     rows.append(("local store of a rank, beside code and data", f"{run.local_store_bytes} B"))
     if run.cache is not None:
         use = run.cache
-        counts = f"{use.hits:.4g} hits, {use.misses:.4g} misses, {use.write_backs:.4g} write-backs"
+        counts = f"{number_text(use.hits, 4)} hits, {number_text(use.misses, 4)} misses, "
+        counts += f"{number_text(use.write_backs, 4)} write-backs"
         rows.append(("software caches, per call", counts))
         rows.append(("of that, a rank's cache", f"{use.local_store_bytes} B"))
     return by_rows([Column("", wrap=True), Column("", wrap=True)], rows)

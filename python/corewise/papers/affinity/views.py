@@ -18,13 +18,13 @@ from corewise.analysis.result import (
     Table,
     error_text,
     number_table,
-    number_text,
     series,
     statement_table,
     summarise,
     summary_text,
 )
 from corewise.data.published import DataSet, published_as
+from corewise.data.quantities import number_text
 from corewise.papers.affinity.data import (
     AFFINITIES,
     DEFAULT,

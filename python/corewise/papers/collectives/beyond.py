@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from corewise import _core, _lab
 from corewise.analysis.result import Row, Table, statement_row
-from corewise.data.quantities import size_text
+from corewise.data.quantities import number_text, size_text
 from corewise.data.tuning import Value
 
 KB = 1024
@@ -192,8 +192,8 @@ def tables_of(found: Beyond) -> Iterator[Table]:
         (
             f"{ranks}",
             size_text(size),
-            f"{found.best(ranks, size, large=False):.4g}",
-            f"{found.best(ranks, size, large=True):.4g}",
+            number_text(found.best(ranks, size, large=False), 4),
+            number_text(found.best(ranks, size, large=True), 4),
         )
         for ranks in RANKS
         for size in REDUCED_BYTES
@@ -201,13 +201,24 @@ def tables_of(found: Beyond) -> Iterator[Table]:
     columns = ("ranks", "size", "four of 8 KB", "four of 16 KB")
     yield Table("Reduce by TREE of the best degree, us, by buffers", columns, tuple(cells))
     cells = [
-        (f"{ranks}", f"{degree}", f"{found.small[ranks, AHEAD_BYTES, degree]:.4g}", f"{ours:.4g}")
+        (
+            f"{ranks}",
+            f"{degree}",
+            number_text(found.small[ranks, AHEAD_BYTES, degree], 4),
+            number_text(ours, 4),
+        )
         for (ranks, degree), ours in found.ahead.items()
     ]
     columns = ("ranks", "degree", "as it is", "child's operand ahead")
     yield Table("Reduce by TREE of 1 MB, us", columns, tuple(cells))
     strided = [
-        (collective, f"{ranks}", f"{block} of {stride}", f"{ours:.4g}", f"{found.packed[key]:.4g}")
+        (
+            collective,
+            f"{ranks}",
+            f"{block} of {stride}",
+            number_text(ours, 4),
+            number_text(found.packed[key], 4),
+        )
         for key, ours in found.strided.items()
         for collective, ranks, (block, stride) in (key,)
     ]

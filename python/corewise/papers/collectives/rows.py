@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from corewise.analysis.result import Row, number_row, statement_row
 from corewise.data.published import published_as
-from corewise.data.quantities import size_text
+from corewise.data.quantities import number_text, size_text
 from corewise.papers.collectives import beyond
 from corewise.papers.collectives.algorithm_rows import (
     broadcast_rows,
@@ -210,5 +210,5 @@ def _throughput(found: Measurements) -> Iterator[Row]:
                 "001 section 4",
                 timing.period_us <= EQUAL * timing.latency_us,
                 timing.period_us,
-                f"us each ({timing.latency_us:.3g} alone)",
+                f"us each ({number_text(timing.latency_us)} alone)",
             )

@@ -13,13 +13,12 @@ from corewise.analysis.result import (
     Row,
     Table,
     error_text,
-    number_text,
     series,
     statement_table,
     summarise,
     summary_text,
 )
-from corewise.data.quantities import size_text
+from corewise.data.quantities import number_text, size_text
 from corewise.papers.collectives import beyond
 from corewise.papers.collectives.algorithm_rows import good_bandwidth, memory_gb_per_s
 from corewise.papers.collectives.cases import Case, Timing
@@ -113,7 +112,7 @@ def _simulated(found: Measurements, what: str, ranks: int) -> float:
 def _other_machines(found: Measurements) -> Table:
     cells = []
     for what, machine, times in other_machines():
-        ours = (f"{_simulated(found, what, ranks):.3g}" for ranks in COMPARED_RANKS)
+        ours = (number_text(_simulated(found, what, ranks)) for ranks in COMPARED_RANKS)
         theirs = (f"≈ {times[ranks]:g}" if ranks in times else "" for ranks in COMPARED_RANKS)
         cells.append((what, machine, *theirs, *ours))
     return Table(
@@ -128,7 +127,7 @@ def _barriers(found: Measurements) -> Table:
     shown = {**BARRIER_RELEASES, **BARRIER_TREES, **BARRIER_KINDS, **BARRIER_ALTERNATIVES}
     ranks = [count for count in found.barrier_ranks if count in (2, 4, 8, 10, 12, 16)]
     for label, chosen in shown.items():
-        curves[label] = tuple(f"{found.barrier_us(count, chosen):.3g}" for count in ranks)
+        curves[label] = tuple(number_text(found.barrier_us(count, chosen)) for count in ranks)
     return Table(
         "Figure 3, barriers: latency in us by number of processes",
         ("barrier", *map(str, ranks)),
@@ -161,7 +160,7 @@ def _case_name(case: Case) -> str:
 
 
 def _timing_cells(timing: Timing) -> tuple[str, str]:
-    return f"{timing.latency_us:.4g}", f"{timing.period_us:.4g}"
+    return number_text(timing.latency_us, 4), number_text(timing.period_us, 4)
 
 
 def _elsewhere(found: Measurements) -> Table:
@@ -196,8 +195,8 @@ def _compared(found: Measurements, collective: str) -> Table:
             cells.append(
                 (
                     f"{size_text(size)} on {ranks}",
-                    f"{found.paper_best(collective, ranks, size):.4g}",
-                    f"{time:.4g}",
+                    number_text(found.paper_best(collective, ranks, size), 4),
+                    number_text(time, 4),
                     f"{gain(found, collective, ranks, size):.2f}",
                     best.name,
                 )
@@ -211,7 +210,7 @@ def _compared(found: Measurements, collective: str) -> Table:
 
 def _strided(found: Measurements) -> Table:
     cells = tuple(
-        (size_text(block), *(f"{time / 1000:.4g}" for time in times), f"{times[0] / times[2]:.2f}")
+        (size_text(block), *(number_text(time / 1000, 4) for time in times), f"{times[0] / times[2]:.2f}")
         for block, times in found.strided_ns.items()
     )
     return Table(

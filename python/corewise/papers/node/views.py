@@ -16,10 +16,10 @@ from corewise.analysis.result import (
     Row,
     Series,
     Table,
-    number_text,
     series,
     statement_table,
 )
+from corewise.data.quantities import number_text
 from corewise.papers.node.data import NODE_CORES, Found, Transformed, Underused
 
 _KERNELS = ("blocked", "read-allocate", "streamed", "memcpy", "copy-streamed")
@@ -95,10 +95,10 @@ def _underused_table(found: Found) -> Table:
     cells = tuple(
         (
             f"{each.collective}, {each.nodes * (NODE_CORES - 1)} and {each.nodes * NODE_CORES} ranks",
-            f"{each.seven_ns / 1e6:.3g}",
-            f"{each.eight_ns / 1e6:.3g}",
+            number_text(each.seven_ns / 1e6),
+            number_text(each.eight_ns / 1e6),
             f"{each.eight_ns / each.seven_ns:.3f}",
-            "" if each.assumed_ns is None else f"{each.assumed_ns / 1e6:.3g}",
+            "" if each.assumed_ns is None else number_text(each.assumed_ns / 1e6),
         )
         for each in found.underused
     )
@@ -113,8 +113,8 @@ def _transformed_table(transformed: Sequence[Transformed]) -> Table:
         (
             f"{each.side}",
             f"{each.processors}",
-            f"{each.pure_us / 1e3:.4g}",
-            f"{each.threaded_us / 1e3:.4g}",
+            number_text(each.pure_us / 1e3, 4),
+            number_text(each.threaded_us / 1e3, 4),
             f"{each.ratio:.2f}",
             f"{each.slowed_ratio:.2f}",
         )
@@ -137,7 +137,7 @@ def _ranks_table(modelled: Sequence[Underused]) -> Table:
     cells = tuple(
         (
             each.collective,
-            *(f"{float(np.quantile(each.seven_ranks_ns, part)) / 1e6:.4g}" for part in _QUANTILES),
+            *(number_text(float(np.quantile(each.seven_ranks_ns, part)) / 1e6, 4) for part in _QUANTILES),
         )
         for each in modelled
         if each.nodes == last

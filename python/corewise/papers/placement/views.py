@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from corewise.analysis.result import Row, Table, statement_table
+from corewise.data.quantities import number_text
 from corewise.papers.affinity.data import AFFINITIES, SHOWN
 from corewise.papers.mapping.data import mapping_text
 from corewise.papers.placement.data import Ps3Ring, Study
@@ -101,5 +102,7 @@ def _ring_table(ring: Ps3Ring) -> Table:
         f"{ring.statement}; simulated: worst/best {ring.spread:.3f}, median/best {ring.median:.3f} of "
         f"{ring.mappings} mappings"
     )
-    title = f"PS3, ring of six, proven best by link load ({ring.optimum_ns:.4g} ns per KB and round)"
+    title = (
+        f"PS3, ring of six, proven best by link load ({number_text(ring.optimum_ns, 4)} ns per KB and round)"
+    )
     return Table(title, ("mapping", "simulated rank", "time over the best"), rows, note)

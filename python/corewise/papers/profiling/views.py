@@ -14,11 +14,11 @@ from corewise.analysis.result import (
     Row,
     Series,
     Table,
-    number_text,
     series,
     statement_table,
 )
 from corewise.analysis.spread import Spread
+from corewise.data.quantities import number_text
 from corewise.papers.profiling.data import LARGE, MODES, PAPER_BYTES, PAPER_EVENTS, SATURATED, Case, Study
 
 _NAMES = {"none": "no tool", "drain": "drain", "thread": "helper thread", "flight": "flight recorder"}

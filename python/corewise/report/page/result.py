@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corewise.analysis.result import PaperResult, Table, error_text, number_text, summarise
+from corewise.analysis.result import PaperResult, Table, error_text, summarise
 from corewise.bench.rows import Outcome, Row
-from corewise.bench.views import NOTE, value_text
-from corewise.data.quantities import share_text
+from corewise.bench.views import NOTE
+from corewise.data.quantities import number_text, share_text
 from corewise.report.page.shell import Page, Section, fill
 
 
@@ -100,7 +100,7 @@ def bench_page(outcome: Outcome, processor: str, commit: str, written: str) -> P
         absent=outcome.absent,
         remarks=outcome.remarks,
         note=NOTE,
-        value=value_text,
+        number=number_text,
     )
     return Page(
         kind="bench",

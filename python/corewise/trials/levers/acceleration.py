@@ -14,7 +14,7 @@ from corewise.analysis.profile.accelerated import accelerated_rows
 from corewise.analysis.profile.findings.choices import quicker_collectives
 from corewise.analysis.profile.findings.run import LEAST_SHARE
 from corewise.data.accelerate import load_accelerate
-from corewise.data.quantities import bytes_text, share_text
+from corewise.data.quantities import bytes_text, number_text, share_text
 from corewise.data.tuned_hosts import host_collectives, mpi_name
 from corewise.trials.levers.lever import Case, Prediction, Setting, gain_of_share
 
@@ -42,8 +42,8 @@ def predict(case: Case) -> Prediction:
         most, saved = quicker[0], run.share(sum(each.saved_ns for each in quicker))
         reason = (
             f"collectives take {share_text(share)} of the run, most in {names}; {most.what} took "
-            f"{most.ours_us:.3g} us by {most.algorithm} where the MPI took {most.mpi_us:.3g} us, on "
-            f"{most.measured_on}"
+            f"{number_text(most.ours_us)} us by {most.algorithm} where the MPI took "
+            f"{number_text(most.mpi_us)} us, on {most.measured_on}"
         )
         return Prediction(gain_of_share(saved), reason, True)
     reason = (

@@ -15,7 +15,7 @@ from corewise.analysis.placement.comparison import PlacementRow, PlacementStudy
 from corewise.analysis.profile.findings.finding import Finding
 from corewise.analysis.profile.findings.run import LEAST_SHARE, Run
 from corewise.analysis.profile.tables import CallRow
-from corewise.data.quantities import bytes_text, share_text, time_text
+from corewise.data.quantities import bytes_text, number_text, share_text, time_text
 from corewise.data.tuned_hosts import HostCollectives
 from corewise.data.tuning import LEFT_TO_MPI, TuningRow
 from corewise.errors import InputError
@@ -117,8 +117,9 @@ def algorithms(run: Run) -> list[Finding]:
             "collective-algorithm",
             f"{most.what} is quicker by corewise's "
             f"{most.algorithm}{more}: predicted to save {share_text(run.share(saved))} of the run",
-            f"{most.ours_us:.3g} us where the MPI took {most.mpi_us:.3g} us, measured on {most.measured_on}; "
-            f"here it takes {time_text(most.moving_ns / most.call.calls)} a call beside waiting",
+            f"{number_text(most.ours_us)} us where the MPI took {number_text(most.mpi_us)} us, measured on "
+            f"{most.measured_on}; here it takes {time_text(most.moving_ns / most.call.calls)} a call "
+            "beside waiting",
             "corewise run --accelerate, or corewise advise",
             run_share=run.share(saved),
             mpi_share=run.mpi_share(saved),
