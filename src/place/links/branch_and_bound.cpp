@@ -50,19 +50,38 @@ std::vector<double> floors(const RoutedShares& shares, const Workload& work) {
   return made;
 }
 
-/// Heaviest talkers first, then whoever talks most with those already in the
-/// order; fixed ranks before all others.
+/// Bytes of the largest message of the rank with those already in the order, beyond the largest so far among them;
+/// weighted and summed over the phases, as the cost is.
+double fresh_bytes(const Workload& work, int rank, const std::vector<bool>& placed, std::vector<double>& largest,
+                   bool take) {
+  double sum = 0;
+  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+    double most = largest[phase];
+    for (const Traffic& entry : work.phases[phase]) {
+      if (entry.from != rank && entry.to != rank) continue;
+      if (!placed[index(entry.from == rank ? entry.to : entry.from)]) continue;
+      most = std::max(most, static_cast<double>(entry.bytes));
+    }
+    sum += work.weight(phase) * (most - largest[phase]);
+    if (take) largest[phase] = most;
+  }
+  return sum;
+}
+
+/// Heaviest talkers first. Then, of several phases, whoever raises most what they cost at least, so that all cost
+/// something soon; of those, whoever talks most with those already in the order. Fixed ranks before all others.
 std::vector<int> order_by_traffic(const Workload& work, const Limits& limits) {
   const std::size_t ranks = index(work.ranks);
   std::vector<std::vector<double>> between(ranks, std::vector<double>(ranks, 0));
-  std::vector<std::pair<double, double>> weight(ranks);
+  std::vector<std::array<double, 3>> weight(ranks);
+  std::vector<double> largest(work.phases.size(), 0);
   for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
     for (const Traffic& entry : work.phases[phase]) {
       const double bytes = work.weight(phase) * static_cast<double>(entry.bytes);
       between[index(entry.from)][index(entry.to)] += bytes;
       between[index(entry.to)][index(entry.from)] += bytes;
-      weight[index(entry.from)].second += bytes;
-      weight[index(entry.to)].second += bytes;
+      weight[index(entry.from)][2] += bytes;
+      weight[index(entry.to)][2] += bytes;
     }
   }
   std::vector<int> order;
@@ -70,13 +89,17 @@ std::vector<int> order_by_traffic(const Workload& work, const Limits& limits) {
   const std::size_t fixed = limits.rules().fixed.size();
   while (order.size() < ranks) {
     std::size_t chosen = ranks;
+    for (std::size_t rank = 0; rank < ranks && work.phases.size() > 1; ++rank) {
+      weight[rank][0] = fresh_bytes(work, static_cast<int>(rank), placed, largest, false);
+    }
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       if (order.size() < fixed && !limits.is_fixed(static_cast<int>(rank))) continue;
       if (!placed[rank] && (chosen == ranks || weight[rank] > weight[chosen])) chosen = rank;
     }
+    fresh_bytes(work, static_cast<int>(chosen), placed, largest, true);
     placed[chosen] = true;
     order.push_back(static_cast<int>(chosen));
-    for (std::size_t rank = 0; rank < ranks; ++rank) weight[rank].first += between[rank][chosen];
+    for (std::size_t rank = 0; rank < ranks; ++rank) weight[rank][1] += between[rank][chosen];
   }
   return order;
 }
@@ -217,6 +240,7 @@ class BranchAndBound::Tree {
       if (letters_ != nullptr) letters_->assign(1, 'R');
       return Answer::none;
     }
+    if (cut_tables_ && work_.phases.size() > 1) cut_tables_->measure_phases(units_, most_phase_bytes);
     const std::uint64_t all = units_ == 64 ? ~std::uint64_t{0} : bit(units_) - 1;
     for (int position = 0; position < ranks_; ++position) allowed_[0][index(position)] = domain(position, all);
     live_movers_.assign(1, {});
@@ -265,6 +289,7 @@ class BranchAndBound::Tree {
 
  private:
   static constexpr std::size_t most_split_sets = 40'000;
+  static constexpr std::size_t most_phase_bytes = std::size_t{96} << 20U;
 
   void descend_split(std::size_t cut, std::uint64_t all) {
     const std::uint64_t within = cut_tables_->cuts()[cut].units;
@@ -418,6 +443,21 @@ class BranchAndBound::Tree {
     return closes;
   }
 
+  /// What is known of every phase, into least_: by the loads so far, and across the cut that says most of it.
+  bool phases_close(int depth) {
+    const double* busiest = busiest_.data() + (index(depth) + 1) * work_.phases.size();
+    least_.assign(busiest, busiest + work_.phases.size());
+    least_cost_ = cost_[index(depth) + 1];
+    if (!cut_tables_ || work_.phases.size() < 2) return false;
+    const std::uint32_t* inside = cut_inside_.data() + (index(depth) + 1) * cut_tables_->cuts().size();
+    for (std::size_t k = 0; k < cut_tables_->cuts().size(); ++k) {
+      cut_tables_->raise_phases(k, depth + 1, inside[k], least_);
+    }
+    least_cost_ = 0;
+    for (std::size_t phase = 0; phase < least_.size(); ++phase) least_cost_ += work_.weight(phase) * least_[phase];
+    return least_cost_ >= limit_ns_;
+  }
+
   /// What the busiest links of every phase carry at least when the rank at
   /// `position` lies on `unit`, into trial_ of the phases in touched_phases_;
   /// returns the cost at least, given what is known of every phase (least_).
@@ -485,9 +525,6 @@ class BranchAndBound::Tree {
       after[index(position)] = before[index(position)] & ~bit(unit);
     }
     for (const int position : above_[index(depth)]) after[index(position)] &= ~(bit(unit) | (bit(unit) - 1));
-    const double* busiest = busiest_.data() + (index(depth) + 1) * work_.phases.size();
-    least_.assign(busiest, busiest + work_.phases.size());
-    least_cost_ = cost_[index(depth) + 1];
     for (int position = depth + 1; position < ranks_; ++position) {
       narrow(depth + 1, position, after[index(position)]);
       if (after[index(position)] == 0 || least_cost_ >= limit_ns_) return true;
@@ -577,6 +614,7 @@ class BranchAndBound::Tree {
       return;
     }
     if (cut_closes(depth, unit)) return write('C');
+    if (phases_close(depth)) return write('P');
     if (assignment_closes(depth, unit)) return write('A');
     write('(');
     keep_movers(depth, unit);

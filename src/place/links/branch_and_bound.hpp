@@ -1,11 +1,12 @@
 // Branch and bound for link loads: finds the placement with the least weighted sum of bottlenecks, or proves how
-// low no placement can be. Owns the search tree, its three bounds and the record of a closed tree.
+// low no placement can be. Owns the search tree, its four bounds and the record of a closed tree.
 //
 // The question it answers is one of yes or no: is there a placement that costs less than a threshold? Ranks are
 // placed one after another in a fixed order, each on every free unit that the symmetries of machine and pattern
 // leave (place/symmetry/pattern.hpp proves that the two may be used together). A branch is closed where
 //   load: the links carry too much already (partial load so far),
 //   cut: the traffic that any completion sends across some cut is too much for its links (cut_bounds.hpp),
+//   phases: what the links carry already and what crosses some cut, phase by phase the larger of both, is too much,
 //   assignment: the ranks left have no units left for them (assignment_bounds.hpp).
 // No placement below the threshold is lost: every rule bounds all completions, and symmetry keeps one placement of
 // every orbit. Costs are sums of doubles; all comparisons allow a relative rounding of `tolerance`, so a proof
@@ -42,7 +43,7 @@ struct BranchAndBoundOptions {
 /// set of ranks inside the cut that its own bound leaves open, ascending (bit k: the k-th rank of the order), with
 /// every rank on its side and every phase costing at least what crosses the cut. In preorder, a letter for every
 /// unit that the next rank of the order may take (free, not left out by symmetry, ascending): ( a subtree follows,
-/// L load, C cut, A assignment. "R" alone: the bound at the root.
+/// L load, C cut, P phases, A assignment. "R" alone: the bound at the root.
 struct ClosedTree {
   double bound_ns = 0;
   int split = -1;  ///< a cut; -1: none

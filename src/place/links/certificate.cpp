@@ -31,7 +31,7 @@ std::string lists(const Items& items, const Item& item) {
   return text + "]";
 }
 
-/// The fields of version 2.
+/// What the proof is about.
 std::string limits_text(const Limits& limits) {
   using Pair = std::pair<int, machine::UnitId>;
   std::string text = "  \"fixed\": " + lists(limits.rules().fixed, [](const Pair& each) {
@@ -84,9 +84,8 @@ std::string workload_text(const Workload& work) {
 std::string certificate_json(std::uint64_t machine_digest, const Workload& work,
                              const machine::Placement& placement, double cost_ns, const BranchAndBound& search,
                              const ClosedTree& tree) {
-  const bool limited = search.limits().any();
   std::string text = "{\n  \"format\": \"corewise-certificate\",\n";
-  text += limited ? "  \"version\": 2,\n" + limits_text(search.limits()) : "  \"version\": 1,\n";
+  text += "  \"version\": 3,\n" + limits_text(search.limits());
   text += "  \"machine_digest\": \"" + hexadecimal(machine_digest) + "\",\n";
   text += "  \"pattern_digest\": \"" + hexadecimal(fnv(workload_text(work))) + "\",\n";
   text += "  \"objective\": \"bottleneck\",\n";

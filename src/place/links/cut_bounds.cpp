@@ -257,7 +257,11 @@ void find_largest(std::vector<Entry> sorted, Crossing& made) {
   }
 }
 
-Crossing crossing_of(const std::vector<Entry>& entries, int ranks) {
+Crossing crossing_of(const std::vector<Traffic>& phase, int ranks) {
+  std::vector<Entry> entries;
+  for (const Traffic& each : phase) {
+    entries.push_back({static_cast<unsigned>(each.from), static_cast<unsigned>(each.to), each.bytes});
+  }
   const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks);
   std::uint64_t common = 0;
   for (const Entry& entry : entries) common = std::gcd(common, entry.bytes);
@@ -316,7 +320,7 @@ double floor_ns(const RoutedShares& shares, const std::vector<Traffic>& phase) {
 CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vector<int>& order, int units,
                      const std::vector<double>& floors, std::size_t most_tables)
     : ranks_(work.ranks), work_(work), floors_(floors) {
-  const std::vector<Cut> classes = keep_cuts(std::move(cuts), most_tables);
+  kinds_ = keep_cuts(std::move(cuts), most_tables);
   std::vector<unsigned> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) position[index(order[k])] = static_cast<unsigned>(k);
   for (auto& phase : work_.phases) {
@@ -325,8 +329,8 @@ CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vec
       entry.to = static_cast<int>(position[index(entry.to)]);
     }
   }
-  const std::vector<std::vector<double>> costs = costs_of(classes);
-  for (std::size_t k = 0; k < classes.size(); ++k) tables_.push_back(least_costs(classes[k], costs[k], units));
+  const std::vector<std::vector<double>> costs = costs_of(kinds_);
+  for (std::size_t k = 0; k < kinds_.size(); ++k) tables_.push_back(least_costs(kinds_[k], costs[k], units));
   for (const auto& table : tables_) root_ns_ = std::max(root_ns_, table[1]);
   root_ns_ = std::max(root_ns_, shared_out_ns(units));
   measure_chains(units);
@@ -356,11 +360,7 @@ std::vector<std::vector<double>> CutTables::costs_of(const std::vector<Cut>& cla
   const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
   std::vector<std::vector<double>> costs(classes.size(), std::vector<double>(sets, 0));
   for (std::size_t phase = 0; phase < work_.phases.size(); ++phase) {
-    std::vector<Entry> entries;
-    for (const Traffic& traffic : work_.phases[phase]) {
-      entries.push_back({static_cast<unsigned>(traffic.from), static_cast<unsigned>(traffic.to), traffic.bytes});
-    }
-    const Crossing crossing = crossing_of(entries, ranks_);
+    const Crossing crossing = crossing_of(work_.phases[phase], ranks_);
     for (std::size_t k = 0; k < classes.size(); ++k) {
       add_phase(costs[k], crossing, classes[k], work_.weight(phase), floors_[phase]);
     }
@@ -383,6 +383,23 @@ std::vector<double> CutTables::least_costs(const Cut& cut, const std::vector<dou
     }
   }
   return table;
+}
+
+void CutTables::measure_phases(int units, std::size_t most_bytes) {
+  if (!phase_tables_.empty()) return;
+  const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
+  const std::size_t phases = work_.phases.size();
+  const std::size_t kinds = std::min(kinds_.size(), most_bytes / (2 * sets * phases * sizeof(double)));
+  phase_tables_.assign(kinds, std::vector<double>(2 * sets * phases));
+  for (std::size_t phase = 0; phase < phases && kinds > 0; ++phase) {
+    const Crossing crossing = crossing_of(work_.phases[phase], ranks_);
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      std::vector<double> costs(sets, 0);
+      add_phase(costs, crossing, kinds_[kind], 1, floors_[phase]);
+      const std::vector<double> least = least_costs(kinds_[kind], costs, units);
+      for (std::size_t k = 0; k < least.size(); ++k) phase_tables_[kind][k * phases + phase] = least[k];
+    }
+  }
 }
 
 std::vector<double> CutTables::phases_ns(std::size_t cut, std::uint32_t inside) const {

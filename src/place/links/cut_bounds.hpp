@@ -15,6 +15,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -69,6 +70,18 @@ class CutTables {
     return tables_[table_of_cut_[cut]][(std::size_t{1} << static_cast<unsigned>(ranks_)) + inside];
   }
   [[nodiscard]] std::vector<double> phases_ns(std::size_t cut, std::uint32_t inside) const;
+
+  /// Makes tables of every phase alone, for as many kinds of cuts, those listed first, as fit into `most_bytes`;
+  /// once.
+  void measure_phases(int units, std::size_t most_bytes);
+  /// Raises what every phase costs at least in any completion, in ns, to what this cut says of each alone; the
+  /// minima of the phases may belong to different completions. A cut without such tables says nothing.
+  void raise_phases(std::size_t cut, int placed, std::uint32_t inside, std::vector<double>& least) const {
+    if (table_of_cut_[cut] >= phase_tables_.size()) return;
+    const double* entry = phase_tables_[table_of_cut_[cut]].data() +
+                          ((std::size_t{1} << static_cast<unsigned>(placed)) + inside) * least.size();
+    for (std::size_t phase = 0; phase < least.size(); ++phase) least[phase] = std::max(least[phase], entry[phase]);
+  }
   /// Of the cuts with at least a quarter of the units on both sides the one that leaves fewest sets of ranks below
   /// the limit, and how many; -1 where there is none.
   [[nodiscard]] std::pair<int, std::size_t> splitting_cut(double limit_ns, int units) const;
@@ -93,6 +106,8 @@ class CutTables {
 
   std::vector<Cut> cuts_;
   std::vector<std::size_t> table_of_cut_;
+  std::vector<Cut> kinds_;                         ///< one per table
+  std::vector<std::vector<double>> phase_tables_;  ///< as tables_, the entry's phases side by side
   /// Entry 2^d + mask: minimum after d ranks.
   std::vector<std::vector<double>> tables_;
   int ranks_ = 0;

@@ -14,28 +14,53 @@ namespace corewise::place {
 
 namespace {
 
-/// Pairs of equal colour send the same bytes in every phase.
+/// A message of one phase; phases with the same weight and the same sizes of messages are of one kind.
+struct Sent {
+  std::size_t phase;
+  int kind;
+  std::uint64_t bytes;
+};
+
+/// What is sent between every two ranks, and colours that no symmetry can change: of phases (kinds), pairs, ranks.
 class Colours {
  public:
-  explicit Colours(const Workload& work) : ranks_(work.ranks), pair_(index(work.ranks) * index(work.ranks), 0) {
-    std::vector<std::vector<std::pair<std::size_t, std::uint64_t>>> sent(pair_.size());
+  explicit Colours(const Workload& work)
+      : ranks_(work.ranks), sent_(index(work.ranks) * index(work.ranks)), pair_(sent_.size(), 0) {
+    const std::vector<int> kinds = kinds_of(work);
     for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
       for (const Traffic& entry : work.phases[phase])
-        sent[at(entry.from, entry.to)].push_back({phase, entry.bytes});
+        sent_[at(entry.from, entry.to)].push_back({phase, kinds[phase], entry.bytes});
     }
-    std::map<std::vector<std::pair<std::size_t, std::uint64_t>>, int> known;
+    std::map<std::vector<std::pair<int, std::uint64_t>>, int> known;
     for (std::size_t pair = 0; pair < pair_.size(); ++pair) {
-      pair_[pair] = known.emplace(sent[pair], static_cast<int>(known.size())).first->second;
+      std::vector<std::pair<int, std::uint64_t>> view;
+      for (const Sent& each : sent_[pair]) view.emplace_back(each.kind, each.bytes);
+      std::sort(view.begin(), view.end());
+      pair_[pair] = known.emplace(std::move(view), static_cast<int>(known.size())).first->second;
     }
     refine();
   }
 
+  [[nodiscard]] const std::vector<Sent>& sent(int from, int to) const { return sent_[at(from, to)]; }
   [[nodiscard]] int pair(int from, int to) const { return pair_[at(from, to)]; }
   [[nodiscard]] int rank(int rank) const { return rank_[index(rank)]; }
   [[nodiscard]] int ranks() const { return ranks_; }
 
  private:
   [[nodiscard]] std::size_t at(int from, int to) const { return index(from) * index(ranks_) + index(to); }
+
+  static std::vector<int> kinds_of(const Workload& work) {
+    std::map<std::pair<double, std::vector<std::uint64_t>>, int> known;
+    std::vector<int> kinds;
+    for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+      std::vector<std::uint64_t> sizes;
+      for (const Traffic& entry : work.phases[phase]) sizes.push_back(entry.bytes);
+      std::sort(sizes.begin(), sizes.end());
+      const std::pair key{work.weight(phase), std::move(sizes)};
+      kinds.push_back(known.emplace(key, static_cast<int>(known.size())).first->second);
+    }
+    return kinds;
+  }
 
   /// Ranks by what they send to ranks of every colour, until nothing new is told apart.
   void refine() {
@@ -58,21 +83,64 @@ class Colours {
   }
 
   int ranks_;
+  std::vector<std::vector<Sent>> sent_;
   std::vector<int> pair_;
   std::vector<int> rank_;
 };
 
+/// Which phase takes the place of which, as far as the images of ranks say.
+class PhaseImages {
+ public:
+  explicit PhaseImages(std::size_t phases) : image_(phases, none), origin_(phases, none) {}
+
+  [[nodiscard]] std::size_t bound() const { return bound_.size(); }
+  /// Forgets all but the first `count` that were bound.
+  void keep(std::size_t count) {
+    for (; bound_.size() > count; bound_.pop_back()) {
+      origin_[image_[bound_.back()]] = none;
+      image_[bound_.back()] = none;
+    }
+  }
+  /// Whether what is sent here can be what is sent there. Where several phases may do, the first one is taken.
+  bool match(const std::vector<Sent>& here, const std::vector<Sent>& there) {
+    return std::all_of(here.begin(), here.end(), [&](const Sent& each) {
+      return std::any_of(there.begin(), there.end(), [&](const Sent& other) {
+        return each.kind == other.kind && each.bytes == other.bytes && bind(each.phase, other.phase);
+      });
+    });
+  }
+
+ private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  bool bind(std::size_t phase, std::size_t to) {
+    if (image_[phase] != none || origin_[to] != none) return image_[phase] == to;
+    image_[phase] = to;
+    origin_[to] = phase;
+    bound_.push_back(phase);
+    return true;
+  }
+
+  std::vector<std::size_t> image_, origin_;
+  std::vector<std::size_t> bound_;  ///< in the order in which they were
+};
+
 class RankImageSearch {
  public:
-  RankImageSearch(const Colours& colours, const std::vector<int>& order, std::uint64_t most_steps)
+  RankImageSearch(const Colours& colours, std::size_t phases, const std::vector<int>& order,
+                  std::uint64_t most_steps)
       : colours_(colours),
         order_(order),
         steps_left_(most_steps),
+        phases_(phases),
         image_(order.size(), -1),
         used_(order.size(), 0) {}
 
   std::optional<RankPermutation> find(std::size_t fixed, int target) {
-    for (std::size_t k = 0; k < fixed; ++k) give(order_[k], order_[k]);
+    for (std::size_t k = 0; k < fixed; ++k) {
+      if (!fits(k, order_[k])) return std::nullopt;
+      give(order_[k], order_[k]);
+    }
     if (!fits(fixed, target)) return std::nullopt;
     give(order_[fixed], target);
     if (!extend(fixed + 1)) return std::nullopt;
@@ -85,7 +153,8 @@ class RankImageSearch {
     used_[index(target)] = 1;
   }
 
-  bool fits(std::size_t position, int target) const {
+  /// Binds phases; what it has bound stays where it says no.
+  bool fits(std::size_t position, int target) {
     const int rank = order_[position];
     if (used_[index(target)] || colours_.rank(rank) != colours_.rank(target)) return false;
     for (std::size_t k = 0; k < position; ++k) {
@@ -93,15 +162,19 @@ class RankImageSearch {
       const int other_image = image_[index(other)];
       if (colours_.pair(rank, other) != colours_.pair(target, other_image)) return false;
       if (colours_.pair(other, rank) != colours_.pair(other_image, target)) return false;
+      if (!phases_.match(colours_.sent(rank, other), colours_.sent(target, other_image))) return false;
+      if (!phases_.match(colours_.sent(other, rank), colours_.sent(other_image, target))) return false;
     }
     return true;
   }
 
   bool extend(std::size_t position) {
     if (position == order_.size()) return true;
+    const std::size_t bound = phases_.bound();
     for (int target = 0; target < colours_.ranks(); ++target) {
       if (steps_left_ == 0) return false;
       --steps_left_;
+      phases_.keep(bound);
       if (!fits(position, target)) continue;
       give(order_[position], target);
       if (extend(position + 1)) return true;
@@ -113,6 +186,7 @@ class RankImageSearch {
   const Colours& colours_;
   const std::vector<int>& order_;
   std::uint64_t steps_left_;
+  PhaseImages phases_;
   RankPermutation image_;
   std::vector<char> used_;
 };
@@ -129,8 +203,8 @@ PatternSymmetry pattern_symmetry(const Workload& work, const std::vector<int>& o
     const int rank = order[level];
     for (std::size_t k = level + 1; k < order.size(); ++k) {
       if (class_of[index(order[k])] == class_of[index(rank)]) continue;
-      const auto image = RankImageSearch(colours, order, most_steps).find(level, order[k]);
-      if (!image) continue;
+      const auto image = RankImageSearch(colours, work.phases.size(), order, most_steps).find(level, order[k]);
+      if (!image || !is_pattern_symmetry(work, *image)) continue;
       for (std::size_t r = 0; r < image->size(); ++r) {
         const int left = class_of[r];
         const int right = class_of[index((*image)[r])];
@@ -151,20 +225,24 @@ bool is_pattern_symmetry(const Workload& work, const RankPermutation& permutatio
   for (int rank = 0; rank < work.ranks; ++rank) {
     if (sorted.size() != index(work.ranks) || sorted[index(rank)] != rank) return false;
   }
-  for (const auto& phase : work.phases) {
-    std::vector<std::array<std::uint64_t, 3>> before;
-    std::vector<std::array<std::uint64_t, 3>> after;
-    for (const Traffic& entry : phase) {
+  using Phase = std::pair<double, std::vector<std::array<std::uint64_t, 3>>>;
+  std::vector<Phase> before, after;
+  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+    before.emplace_back(work.weight(phase), Phase::second_type{});
+    after.emplace_back(work.weight(phase), Phase::second_type{});
+    for (const Traffic& entry : work.phases[phase]) {
       const auto from = static_cast<std::uint64_t>(permutation[index(entry.from)]);
       const auto to = static_cast<std::uint64_t>(permutation[index(entry.to)]);
-      before.push_back({static_cast<std::uint64_t>(entry.from), static_cast<std::uint64_t>(entry.to), entry.bytes});
-      after.push_back({from, to, entry.bytes});
+      before.back().second.push_back(
+          {static_cast<std::uint64_t>(entry.from), static_cast<std::uint64_t>(entry.to), entry.bytes});
+      after.back().second.push_back({from, to, entry.bytes});
     }
-    std::sort(before.begin(), before.end());
-    std::sort(after.begin(), after.end());
-    if (before != after) return false;
+    std::sort(before.back().second.begin(), before.back().second.end());
+    std::sort(after.back().second.begin(), after.back().second.end());
   }
-  return true;
+  std::sort(before.begin(), before.end());
+  std::sort(after.begin(), after.end());
+  return before == after;
 }
 
 }  // namespace corewise::place

@@ -1,8 +1,9 @@
 // Pattern symmetry: which ranks of a pattern can trade places without any phase noticing. Owns the search for such
 // permutations and the order constraints that follow from them.
 //
-// A permutation p of ranks is a symmetry if every phase sends from p(a) to p(b) what it sends from a to b. Then f
-// and f after p have the same cost for every placement f, whatever the machine. Let M be machine symmetries
+// A permutation p of ranks is a symmetry if the phases can be exchanged, each for one of the same weight, so that
+// the one sends from p(a) to p(b) what the other sends from a to b. A cost is a sum over the phases, so f and f
+// after p have the same cost for every placement f, whatever the machine. Let M be machine symmetries
 // (permutations of units) and P pattern symmetries: they act together on placements, f -> m f p^-1, and keep the
 // cost. Of every orbit under M x P the lexicographically least placement (ranks in a fixed order, units by number)
 // satisfies

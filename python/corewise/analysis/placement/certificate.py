@@ -10,7 +10,8 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,15 @@ TOLERANCE = 1e-9
 _MOST_CUT_RANKS = 16
 """With cuts every set of ranks has a cost."""
 
+_MOST_PHASE_BYTES = 96 << 20
+"""Of tables with the phases' costs; the search has as many."""
+
 _FIELDS = (
     *("format", "version", "machine_digest", "pattern_digest", "objective", "unit_of_rank", "cost_ns"),
     *("bound_ns", "order", "unit_symmetries", "rank_symmetries", "cuts", "chain", "split", "tree"),
 )
 _LIMITS = ("fixed", "kept_free", "cores")
-"""What version 2 has besides: its proof is about placements within these."""
+"""What versions from 2 on have besides: their proofs are about placements within these."""
 
 
 def check_certificate(
@@ -59,12 +63,12 @@ def check_certificate(
     Raises
     ------
     InputError
-        The document is no certificate of version 1 or 2, or one of another machine or other patterns.
+        The document is no certificate of versions 1 to 3, or one of another machine or other patterns.
     RunError
         The certificate does not hold: its message says what is wrong and where.
     """
     document.one_of("format", ("corewise-certificate",))
-    version = document.whole("version", 1, 2)
+    version = document.whole("version", 1, 3)
     document.only(_FIELDS if version == 1 else (*_FIELDS, *_LIMITS))
     document.one_of("objective", ("bottleneck",))
     traffic = _Traffic(patterns, weights)
@@ -72,7 +76,7 @@ def check_certificate(
     _check_digests(document, machine, traffic)
     read = _read(document, machine, traffic.ranks)
     _check_claim(read, node, traffic)
-    limits = _Limits(document if version == 2 else None, machine, traffic.ranks)
+    limits = _Limits(document if version > 1 else None, machine, traffic.ranks)
     limits.check_placement(read["unit_of_rank"])
     limits.check_order(read["order"])
     for image in read["unit_symmetries"]:
@@ -283,8 +287,16 @@ class _Traffic:
         return "".join(parts)
 
     def check_symmetry(self, image: list[int]) -> None:
-        if not np.array_equal(self.bytes[:, image][:, :, image], self.bytes):
+        if self._weight_of(self.bytes[:, image][:, :, image]) != self._weight_of(self.bytes):
             raise RunError(f"certificate: rank_symmetries: {image} changes what is sent")
+
+    def _weight_of(self, phases: Floats) -> dict[bytes, float]:
+        """What is sent in a phase, and the weights of the phases that send it, added up."""
+        found: dict[bytes, float] = {}
+        for sent, weight in zip(phases, self.weights.tolist(), strict=True):
+            key = sent.tobytes()
+            found[key] = found.get(key, 0.0) + weight
+        return found
 
     def cost(self, node: _Node, unit_of_rank: list[int]) -> float:
         loads = np.zeros((len(self.weights), node.links))
@@ -364,6 +376,7 @@ class _Cuts:
             inside.append(units_inside)
             self.sizes.append(sum(units_inside))
         self.kinds = list(tables)
+        self._of_phases: dict[int, Floats] = {}
         self.inside = np.array(inside, dtype=np.int64).reshape(len(inside), node.units)
         self.of_cut = np.array(of_cut, dtype=np.int64)
         self.tables = np.array(made)
@@ -413,18 +426,33 @@ class _Cuts:
         return inside, tuple(kind)
 
     def _table(self, kind: tuple[float, ...]) -> Floats:
-        units_inside = kind[0]
         sets = 1 << self._ranks
         cost = self._weights @ self._phase_costs(kind) if len(self._weights) else np.zeros(sets)
-        counts = np.array([bin(s).count("1") for s in range(sets)]) if sets <= 1 << 16 else np.zeros(0)
+        return self._folded(kind, cost)
+
+    def _folded(self, kind: tuple[float, ...], cost: Floats) -> Floats:
+        """Minima over all sets with the same first ranks, of costs (..., sets): float64 (..., 2 * sets)."""
+        units_inside, sets = kind[0], 1 << self._ranks
+        counts = np.array([bin(s).count("1") for s in range(sets)])
         outside = self._node.units - units_inside
-        cost[(counts > units_inside) | (self._ranks - counts > outside)] = np.inf
-        table = np.full(2 * sets, np.inf)
-        table[sets:] = cost
+        table = np.full((*cost.shape[:-1], 2 * sets), np.inf)
+        table[..., sets:] = np.where((counts > units_inside) | (self._ranks - counts > outside), np.inf, cost)
         for placed in range(self._ranks - 1, -1, -1):
             here = 1 << placed
-            table[here : 2 * here] = np.minimum(table[2 * here : 3 * here], table[3 * here : 4 * here])
+            table[..., here : 2 * here] = np.minimum(
+                table[..., 2 * here : 3 * here], table[..., 3 * here : 4 * here]
+            )
         return table
+
+    def phases(self, placed: int, inside: NDArray[np.int64]) -> Iterator[Floats]:
+        """What every phase alone costs at least in any completion: by one kind of cuts each, in order."""
+        table_bytes = 2 * (1 << self._ranks) * max(1, len(self._weights)) * 8
+        for kind in range(min(len(self.kinds), _MOST_PHASE_BYTES // table_bytes)):
+            if kind not in self._of_phases:
+                costs = self._phase_costs(self.kinds[kind])
+                self._of_phases[kind] = self._folded(self.kinds[kind], costs)
+            at = (1 << placed) + np.unique(inside[self.of_cut == kind])
+            yield self._of_phases[kind][:, at].max(axis=1)
 
     def _phase_costs(self, kind: tuple[float, ...]) -> Floats:
         """What every phase costs at least with every set of ranks inside: float64 (phases, sets)."""
@@ -621,7 +649,21 @@ class _Walk:
             return bool(
                 self._cuts.tables[self._cuts.of_cut, (1 << len(self._at)) + inside].max() >= self._limit
             )
-        return letter == "A" and self._has_no_assignment(loads)
+        if letter == "P" and len(inside):
+            return any(self._weights @ least >= self._limit for least in self._phases(loads, inside))
+        if letter != "A":
+            return False
+        # The last of them is the largest, and the first costs least.
+        return self._has_no_assignment(loads, self._busiest(loads)) or any(
+            self._has_no_assignment(loads, least) for least in deque(self._phases(loads, inside), maxlen=1)
+        )
+
+    def _phases(self, loads: Floats, inside: NDArray[np.int64]) -> Iterator[Floats]:
+        """What every phase costs at least by the loads and one kind of cuts more each time."""
+        least = self._busiest(loads)
+        for more in self._cuts.phases(len(self._at), inside) if len(inside) else ():
+            least = np.maximum(least, more)
+            yield least
 
     def _put(self, loads: Floats, position: int, unit: int) -> Floats:
         after = loads.copy()
@@ -637,8 +679,11 @@ class _Walk:
         busiest: Floats = np.maximum(loads.max(axis=-1, initial=0), self._floors)
         return busiest
 
-    def _has_no_assignment(self, loads: Floats) -> bool:
-        """Narrows the units of the ranks left and raises what each phase costs, as long as it helps."""
+    def _has_no_assignment(self, loads: Floats, least: Floats) -> bool:
+        """Whether none is left where the phases cost `least` at least.
+
+        Narrows the units of the ranks left and raises what each phase costs, as long as it helps.
+        """
         placed = len(self._at)
         left = range(placed, self._ranks)
         trials = {position: self._trials(loads, position) for position in left}
@@ -649,7 +694,6 @@ class _Walk:
             floor = max((self._at[p] for p in self._lower[position] if p < placed), default=-1)
             allowed[position][: floor + 1] = False
             allowed[position] &= self._sides[position] & self._limits.domain(self._order[position])
-        least = self._busiest(loads)
         changed = True
         while changed:
             changed = False

@@ -241,6 +241,66 @@ TEST(PatternSymmetry, ARingHasItsDihedralGroupAndAllToAllAll) {
   EXPECT_FALSE(is_pattern_symmetry(workload(pattern::Matrix{6, ring}).value(), {1, 0, 2, 3, 4, 5}));
 }
 
+TEST(PatternSymmetry, PhasesOfOneWeightMayTradePlaces) {
+  Workload cube;
+  cube.ranks = 8;
+  for (const int dimension : {1, 2, 4}) {
+    cube.phases.emplace_back();
+    for (int rank = 0; rank < 8; ++rank) cube.phases.back().push_back({rank, rank ^ dimension, 5});
+  }
+  const std::vector<int> order{0, 1, 2, 3, 4, 5, 6, 7};
+  const RankPermutation exchanged{0, 2, 1, 3, 4, 6, 5, 7};
+  // 0 moves to all eight; with 0 fixed 1 to 1, 2, 4, and with 1 fixed, too, 2 to 2, 4.
+  EXPECT_EQ(pattern_symmetry(cube, order).before.size(), 7U + 2 + 1);
+  EXPECT_TRUE(is_pattern_symmetry(cube, exchanged));
+  cube.weights = {1, 2, 3};
+  EXPECT_EQ(pattern_symmetry(cube, order).before.size(), 7U);
+  EXPECT_FALSE(is_pattern_symmetry(cube, exchanged));
+  cube.weights = {2, 2, 1};
+  EXPECT_EQ(pattern_symmetry(cube, order).before.size(), 7U + 1);
+  EXPECT_TRUE(is_pattern_symmetry(cube, exchanged));
+  for (Traffic& entry : cube.phases[0]) entry.bytes = 6;
+  EXPECT_EQ(pattern_symmetry(cube, order).before.size(), 7U);
+  EXPECT_FALSE(is_pattern_symmetry(cube, exchanged));
+}
+
+TEST(BoundCut, TablesOfPhasesAreBelowEveryCompletion) {
+  Rng rng(607);
+  int raised = 0;
+  for (int k = 0; k < 60; ++k) {
+    const Instance made = random_instance(rng);
+    std::vector<int> order = identity(made.work.ranks).unit_of_rank;
+    rng.shuffle(std::span(order));
+    std::vector<double> floors;
+    std::vector<Workload> alone;
+    for (const auto& phase : made.work.phases) {
+      floors.push_back(floor_ns(made.shares, phase));
+      alone.push_back({made.work.ranks, {phase}, {1}});
+    }
+    CutTables tables(find_cuts(made.machine), made.work, order, made.shares.units(), floors);
+    tables.measure_phases(made.shares.units(), std::size_t{1} << 30U);
+    for_every_placement(made.shares.units(), made.work.ranks, [&](const std::vector<int>& unit_of_rank) {
+      for (std::size_t cut = 0; cut < tables.cuts().size(); ++cut) {
+        std::uint32_t inside = 0;
+        for (int placed = 0; placed <= made.work.ranks; ++placed) {
+          std::vector<double> least(alone.size(), 0);
+          tables.raise_phases(cut, placed, inside, least);
+          for (std::size_t phase = 0; phase < alone.size(); ++phase) {
+            const double cost = evaluate(made.shares, alone[phase], unit_of_rank).bottleneck_ns;
+            ASSERT_LE(least[phase], cost * (1 + 1e-12));
+            raised += least[phase] > floors[phase] ? 1 : 0;
+          }
+          if (placed == made.work.ranks) break;
+          const int unit = unit_of_rank[static_cast<std::size_t>(order[static_cast<std::size_t>(placed)])];
+          const bool within = ((tables.cuts()[cut].units >> static_cast<unsigned>(unit)) & 1U) != 0;
+          inside |= (within ? 1U : 0U) << static_cast<unsigned>(placed);
+        }
+      }
+    });
+  }
+  EXPECT_GT(raised, 1000);
+}
+
 TEST(BoundCut, TablesAreBelowEveryCompletion) {
   Rng rng(606);
   for (int k = 0; k < 60; ++k) {

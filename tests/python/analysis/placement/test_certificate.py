@@ -109,6 +109,54 @@ def test_several_patterns_with_weights_and_phases():
         check(machine, patterns[::-1], weights, document)
 
 
+def test_phases_that_cost_by_links_and_by_cuts_close_a_tree():
+    machine = load_machine("cell-blade")
+    pattern = core.generate("recursive_doubling", {"ranks": "16"})
+    found, document = certified(machine, pattern)
+    assert found.proven_optimal
+    assert "P" in document["tree"]
+    check(machine, [pattern], None, document)
+    # Symmetries that exchange phases of one weight: the tree needs them, and other weights do not have them.
+    first = document["rank_symmetries"]
+    kept = [image for image in first if _keeps_every_phase(pattern, image)]
+    assert 0 < len(kept) < len(first)
+    refused(document | {"rank_symmetries": kept}, pattern, machine=machine, match="tree")
+    for letter in "LC":
+        refused(
+            document | {"tree": document["tree"].replace("P", letter)}, pattern, machine=machine, match="tree"
+        )
+
+
+def _keeps_every_phase(pattern, image):
+    for phase in pattern.phases:
+        senders, receivers, sizes, _ = (values.tolist() for values in phase.coordinates())
+        sent = set(zip(senders, receivers, sizes, strict=True))
+        if {(image[a], image[b], size) for a, b, size in sent} != sent:
+            return False
+    return True
+
+
+def test_with_phases_branch_and_bound_agrees_with_enumeration():
+    for seed in range(150):
+        draw = np.random.default_rng(seed)
+        machine = core.Machine.from_synthetic(("ring:6", "mesh:3x2", "pack:2 core:3", "ring:7")[seed % 4])
+        ring = np.zeros((6, 6), dtype=np.uint64)
+        for rank in range(6):
+            ring[rank, (rank + 1) % 6] = draw.integers(1, 3) if seed % 2 else 7
+        patterns = [
+            core.Pattern.from_dense("ring", ring),
+            core.Pattern.from_dense("back", ring.T.copy()),
+            core.generate("recursive_doubling", {"ranks": "6"}),
+            random_pattern(6, seed, 1),
+        ][: draw.integers(2, 5)]
+        weights = [1.0, 1.0, 0.01, draw.uniform(0.1, 3)][: len(patterns)]
+        searcher = core.Searcher(machine)
+        best = searcher.search(patterns, weights=weights, method="exhaustive")
+        bounded = searcher.search(patterns, weights=weights, method="branch-and-bound", local_evaluations=1)
+        assert best.proven_optimal and bounded.proven_optimal
+        assert bounded.evaluation.bottleneck_ns == pytest.approx(best.evaluation.bottleneck_ns, rel=1e-12)
+
+
 def test_a_bound_below_the_cost_is_certified_too():
     machine = core.Machine.from_synthetic("mesh:4x4")
     pattern = core.generate("transpose", {"ranks": "16"})
@@ -193,7 +241,7 @@ def test_every_changed_entry_of_the_tree_is_refused_or_still_true(grown):
     pattern, _, document = grown
     tree = document["tree"]
     for at in range(0, len(tree), max(1, len(tree) // 40)):
-        for letter in "LCA(X":
+        for letter in "LCPA(X":
             if letter == tree[at]:
                 continue
             forged = document | {"tree": tree[:at] + letter + tree[at + 1 :]}
@@ -281,9 +329,14 @@ def test_the_form_is_strict(grown):
         refused({k: v for k, v in document.items() if k != field}, pattern, InputError, match=field)
         refused(document | {field: None}, pattern, InputError, match=field)
     refused(document | {"note": "x"}, pattern, InputError, match="note")
-    refused(document | {"version": 3}, pattern, InputError, match="version")
-    refused(document | {"version": 2}, pattern, InputError, match="fixed")
-    refused(document | {"fixed": []}, pattern, InputError, match="fixed")
+    refused(document | {"version": 4}, pattern, InputError, match="version")
+    refused(document | {"version": 1}, pattern, InputError, match="fixed")
+    refused(document | {"fixed": None}, pattern, InputError, match="fixed")
+    first = {
+        field: value for field, value in document.items() if field not in ("fixed", "kept_free", "cores")
+    }
+    check(RING, [pattern], None, first | {"version": 1})
+    check(RING, [pattern], None, document | {"version": 2})
     refused(document | {"format": "other"}, pattern, InputError, match="format")
     refused(document | {"objective": "hop-bytes"}, pattern, InputError, match="objective")
 
@@ -304,7 +357,7 @@ class _Adversary(_Walk):
             self._at.append(unit)
             after = self._put(loads, len(self._at) - 1, unit)
             within = inside | (self._cuts.inside[:, unit] << (len(self._at) - 1))
-            if not any(self._closes(letter, after, within) for letter in "LCA"):
+            if not any(self._closes(letter, after, within) for letter in "LCPA"):
                 if len(self._at) == self._ranks:
                     raise LookupError
                 self._descend(after, within)
@@ -328,8 +381,12 @@ def test_no_forger_can_prove_more_than_the_optimum(seed):
     matrix = np.zeros((4, 4), dtype=np.uint64)
     for rank in range(4):
         matrix[rank, (rank + 1) % 4] = 12
-    patterns = [random_pattern(4, seed, 2), core.Pattern.from_dense("ring", matrix)]
-    weights = [0.3, 1.0]
+    # Forwards and backwards: a reflection of the ranks exchanges the two.
+    patterns = [core.Pattern.from_dense("ring", matrix), core.Pattern.from_dense("back", matrix.T.copy())]
+    weights = [1.0, 1.0]
+    if seed % 3:
+        patterns.append(random_pattern(4, seed, 2))
+        weights.append(0.3)
     least = core.Searcher(machine).search(patterns, weights=weights).evaluation.bottleneck_ns
     _, document = certified(machine, patterns, weights, method="branch-and-bound")
     node, traffic = _Node(machine), _Traffic(patterns, weights)
