@@ -38,7 +38,8 @@ std::string limits_text(const Limits& limits) {
                        return std::vector<int>{each.first, each.second};
                      });
   text += ",\n  \"kept_free\": " + list(limits.rules().kept_free);
-  text += ",\n  \"cores\": " + lists(limits.cores(), [](const auto& core) { return core; });
+  text += ",\n  \"cores\": " + lists(limits.any() ? limits.cores() : std::vector<std::vector<machine::UnitId>>(),
+                                     [](const auto& core) { return core; });
   return text + ",\n";
 }
 

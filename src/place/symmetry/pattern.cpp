@@ -101,23 +101,28 @@ class PhaseImages {
       image_[bound_.back()] = none;
     }
   }
-  /// Whether what is sent here can be what is sent there. Where several phases may do, the first one is taken.
+  /// Whether what is sent here can be what is sent there, both by ascending phases. Where several phases may do,
+  /// the first one is taken.
   bool match(const std::vector<Sent>& here, const std::vector<Sent>& there) {
     return std::all_of(here.begin(), here.end(), [&](const Sent& each) {
-      return std::any_of(there.begin(), there.end(), [&](const Sent& other) {
-        return each.kind == other.kind && each.bytes == other.bytes && bind(each.phase, other.phase);
-      });
+      if (image_[each.phase] == none) return bind(each, there);
+      const auto image = std::lower_bound(there.begin(), there.end(), image_[each.phase],
+                                          [](const Sent& other, std::size_t phase) { return other.phase < phase; });
+      return image != there.end() && image->phase == image_[each.phase] && image->bytes == each.bytes;
     });
   }
 
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  bool bind(std::size_t phase, std::size_t to) {
-    if (image_[phase] != none || origin_[to] != none) return image_[phase] == to;
-    image_[phase] = to;
-    origin_[to] = phase;
-    bound_.push_back(phase);
+  bool bind(const Sent& each, const std::vector<Sent>& there) {
+    const auto to = std::find_if(there.begin(), there.end(), [&](const Sent& other) {
+      return each.kind == other.kind && each.bytes == other.bytes && origin_[other.phase] == none;
+    });
+    if (to == there.end()) return false;
+    image_[each.phase] = to->phase;
+    origin_[to->phase] = each.phase;
+    bound_.push_back(each.phase);
     return true;
   }
 

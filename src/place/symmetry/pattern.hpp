@@ -1,5 +1,5 @@
-// Pattern symmetry: which ranks of a pattern can trade places without any phase noticing. Owns the search for such
-// permutations and the order constraints that follow from them.
+// Pattern symmetry: which ranks of a pattern can trade places so that the same is sent in its phases, in another
+// order perhaps. Owns the search for such permutations and the order constraints that follow from them.
 //
 // A permutation p of ranks is a symmetry if the phases can be exchanged, each for one of the same weight, so that
 // the one sends from p(a) to p(b) what the other sends from a to b. A cost is a sum over the phases, so f and f

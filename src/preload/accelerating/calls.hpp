@@ -93,7 +93,10 @@ inline int taken_or_passed(std::size_t procedure, MPI_Comm comm, Pass pass, Take
       if (outcome.fate != Fate::taken && on->fate == Fate::several_nodes && on->team != nullptr)
         outcome = take(*on);
       count(procedure, outcome.fate);
-      return outcome.fate == Fate::taken ? outcome.code : pass();
+      if (outcome.fate == Fate::taken) return outcome.code;
+      const int code = pass();
+      if (code != MPI_SUCCESS) take_back(*on, code);
+      return code;
     }
   }
   const std::uint64_t before = on->team->done_in_mapped_memory();

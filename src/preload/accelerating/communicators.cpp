@@ -106,6 +106,15 @@ void arrive(Communicator& communicator) {
   if (communicator.fate == Fate::taken && !group_sizes().empty()) set_up_groups(communicator, group_sizes());
 }
 
+void take_back(Communicator& communicator, int code) {
+  constexpr std::array kOfArguments{MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM,
+                                    MPI_ERR_ROOT,   MPI_ERR_OP,    MPI_ERR_ARG};
+  int kind = MPI_SUCCESS;
+  CW_NEXT(MPI_Error_class)(code, &kind);
+  const bool refused = std::find(kOfArguments.begin(), kOfArguments.end(), kind) != kOfArguments.end();
+  if (refused && communicator.fate == Fate::early) ++communicator.calls_left;
+}
+
 Freeing::Freeing(const MPI_Comm* handle)
     : key_(handle != nullptr ? handle_key(*handle) : handle_key(MPI_COMM_NULL)), outer_(innermost) {
   innermost = this;

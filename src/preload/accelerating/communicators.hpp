@@ -45,6 +45,9 @@ bool work_together(MPI_Comm handle);
 /// here in the same call.
 void arrive(Communicator& communicator);
 
+/// The MPI returned an error. Where it refused the arguments, nobody else was in that call: it does not count.
+void take_back(Communicator& communicator, int code);
+
 inline Communicator* communicator_of(MPI_Comm handle) {
   if (!active.load(std::memory_order_acquire)) return nullptr;
   const std::uint64_t key = handle_key(handle);

@@ -36,6 +36,7 @@ PLAIN_CASES = [
     (3, "messages_under_way.c"),
     (4, "many_communicators.c", 60, 1),
     (3, "two_threads.c"),
+    (3, "refused_arguments.c"),
     (3, "refused_memory.c", "none"),
     (3, "operands.c"),
     (4, "used_while_freed.c"),
@@ -211,6 +212,16 @@ def test_a_wrong_call_ends_a_program_that_handles_no_errors(name: str, tmp_path:
     done = runs.run(name, 3, [trap(name, "wrong_calls.c"), "allreduce"], tmp_path, timeout=60.0).done
     assert done.returncode != 0
     assert "truncat" in (done.stdout + done.stderr).lower()
+
+
+@pytest.mark.parametrize("first", [0, 3, 8])
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_call_with_refused_arguments_is_none(name: str, first: int, tmp_path: Path) -> None:
+    """Before a communicator is set up, in the call that sets it up, and after it."""
+    words = [trap(name, "refused_arguments.c"), first]
+    done = runs.run(name, 3, words, tmp_path, {"COREWISE_ACCELERATE_AFTER": "4"}, timeout=60.0).succeeded()
+    assert RIGHT in done.done.stdout.splitlines()
+    assert "MPI_Allreduce" in done.taken()
 
 
 @pytest.mark.parametrize("name", runs.NAMES)

@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from corewise.data.quantities import number_text
+
 Times = npt.NDArray[np.float64]
 """Nanoseconds, one per rank."""
 
@@ -60,7 +62,7 @@ class Exponential:
     @property
     def text(self) -> str:
         """In a few words."""
-        return f"a delay of {self.mean_ns / 1e3:.3g} us on average in every step"
+        return f"a delay of {number_text(self.mean_ns / 1e3)} us on average in every step"
 
     def delays(self, random: np.random.Generator, ranks: int, window_ns: float) -> Times:
         """One each."""
@@ -88,8 +90,9 @@ class Events:
         if not self.rate_per_s:
             return "no interruptions"
         return (
-            f"{self.rate_per_s:.3g} interruptions per second and core, {self.mean_ns / 1e3:.3g} us on average"
-            f", {float(self.lengths_ns.max()) / 1e3:.3g} us at most"
+            f"{number_text(self.rate_per_s)} interruptions per second and core, "
+            f"{number_text(self.mean_ns / 1e3)} us on average, "
+            f"{number_text(float(self.lengths_ns.max()) / 1e3)} us at most"
         )
 
     @property

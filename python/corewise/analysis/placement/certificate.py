@@ -31,8 +31,8 @@ TOLERANCE = 1e-9
 _MOST_CUT_RANKS = 16
 """With cuts every set of ranks has a cost."""
 
-_MOST_PHASE_BYTES = 96 << 20
-"""Of tables with the phases' costs; the search has as many."""
+_MOST_PHASE_BYTES = 192 << 20
+"""Of tables with the phases' costs; the search has half as many."""
 
 _FIELDS = (
     *("format", "version", "machine_digest", "pattern_digest", "objective", "unit_of_rank", "cost_ns"),
@@ -258,7 +258,7 @@ def _cores_of(machine: Machine) -> list[list[int]]:
 
 
 class _Traffic:
-    """Bytes of every phase: float64 (phases, ranks, ranks), and their weights."""
+    """Bytes of every phase: float64 (phases, ranks, ranks), and their weights. Equal phases are one."""
 
     def __init__(self, patterns: Sequence[Pattern], weights: Sequence[float] | None) -> None:
         self.ranks = patterns[0].ranks
@@ -271,12 +271,16 @@ class _Traffic:
                     if a != b and size:
                         sums[a, b] = sums.get((a, b), 0) + size
                 self._entries.append((float(weight), sums))
-        busy = [(weight, sums) for weight, sums in self._entries if sums]
-        self.weights = np.array([weight for weight, _ in busy])
-        self.divisors = [math.gcd(*sums.values()) for _, sums in busy]
+        busy: dict[tuple[tuple[tuple[int, int], int], ...], float] = {}
+        for weight, sums in self._entries:
+            if sums:
+                sent = tuple(sorted(sums.items()))
+                busy[sent] = busy.get(sent, 0.0) + weight
+        self.weights = np.array(list(busy.values()))
+        self.divisors = [math.gcd(*(size for _, size in sent)) for sent in busy]
         self.bytes: Floats = np.zeros((len(busy), self.ranks, self.ranks))
-        for phase_index, (_, sums) in enumerate(busy):
-            for (a, b), size in sums.items():
+        for phase_index, sent in enumerate(busy):
+            for (a, b), size in sent:
                 self.bytes[phase_index, a, b] = size
 
     def text(self) -> str:
@@ -287,16 +291,12 @@ class _Traffic:
         return "".join(parts)
 
     def check_symmetry(self, image: list[int]) -> None:
-        if self._weight_of(self.bytes[:, image][:, :, image]) != self._weight_of(self.bytes):
+        if self._by_phase(self.bytes[:, image][:, :, image]) != self._by_phase(self.bytes):
             raise RunError(f"certificate: rank_symmetries: {image} changes what is sent")
 
-    def _weight_of(self, phases: Floats) -> dict[bytes, float]:
-        """What is sent in a phase, and the weights of the phases that send it, added up."""
-        found: dict[bytes, float] = {}
-        for sent, weight in zip(phases, self.weights.tolist(), strict=True):
-            key = sent.tobytes()
-            found[key] = found.get(key, 0.0) + weight
-        return found
+    def _by_phase(self, phases: Floats) -> dict[bytes, float]:
+        """The weights by what is sent."""
+        return {sent.tobytes(): weight for sent, weight in zip(phases, self.weights.tolist(), strict=True)}
 
     def cost(self, node: _Node, unit_of_rank: list[int]) -> float:
         loads = np.zeros((len(self.weights), node.links))

@@ -27,6 +27,7 @@ from corewise.bench.rounds import alone, beside, rounded
 from corewise.bench.rows import Listener, Row
 from corewise.data.copy_hosts import host_name
 from corewise.data.noise import NoiseRecord, thinned
+from corewise.data.quantities import number_text
 from corewise.errors import RunError
 
 WORK_NS, TIME_NS = 20_000, 500_000
@@ -164,13 +165,13 @@ def noise_remarks(study: NoiseStudy) -> Iterator[str]:
         most = max(bins, key=lambda each: each.count)
         yield (
             f"of {sum(each.count for each in bins)} interruptions most ({most.count}) took "
-            f"{most.low_ns / 1e3:.3g} to {most.high_ns / 1e3:.3g} us"
+            f"{number_text(most.low_ns / 1e3)} to {number_text(most.high_ns / 1e3)} us"
         )
     lines = _lines(study.everywhere)
     if lines:
         hz, share = lines[0]
         yield (
-            f"work in quanta of {TIME_NS / 1e3:g} us: the strongest line is at {hz:.4g} Hz, "
+            f"work in quanta of {TIME_NS / 1e3:g} us: the strongest line is at {number_text(hz, 4)} Hz, "
             f"{100 * share:.2g} % of all that varies"
         )
     cores = study.everywhere.cores

@@ -100,7 +100,6 @@ def bench_page(outcome: Outcome, processor: str, commit: str, written: str) -> P
         absent=outcome.absent,
         remarks=outcome.remarks,
         note=NOTE,
-        number=number_text,
     )
     return Page(
         kind="bench",

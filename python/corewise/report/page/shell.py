@@ -23,7 +23,14 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from corewise import __version__
-from corewise.data.quantities import bytes_text, count_text, share_text, size_range_text, time_text
+from corewise.data.quantities import (
+    bytes_text,
+    count_text,
+    number_text,
+    share_text,
+    size_range_text,
+    time_text,
+)
 from corewise.report.terminal import library_text, reasons_text
 
 _ALIGNMENT = 8
@@ -130,6 +137,7 @@ def _environment() -> Environment:
         size=bytes_text,
         library=library_text,
         reasons=reasons_text,
+        number=number_text,
         time=time_text,
         count=count_text,
         share=share_text,

@@ -136,6 +136,26 @@ def _keeps_every_phase(pattern, image):
     return True
 
 
+def test_equal_phases_are_one_for_search_and_checker():
+    machine = load_machine("cell-blade")
+    patterns = [core.generate("recursive_doubling", {"ranks": "16"})] * 7
+    found, document = certified(machine, patterns)
+    assert found.proven_optimal
+    assert "P" in document["tree"]
+    check(machine, patterns, None, document)
+
+
+def test_phases_of_different_weights_are_not_exchanged():
+    ring = np.zeros((4, 4), dtype=np.uint64)
+    for rank in range(4):
+        ring[rank, (rank + 1) % 4] = 12
+    patterns = [core.Pattern.from_dense("ring", ring), core.Pattern.from_dense("back", ring.T.copy())]
+    reflection = [0, 3, 2, 1]
+    _Traffic(patterns, [2.0, 2.0]).check_symmetry(reflection)
+    with pytest.raises(RunError, match="rank_symmetries"):
+        _Traffic(patterns, [1.0, 2.0]).check_symmetry(reflection)
+
+
 def test_with_phases_branch_and_bound_agrees_with_enumeration():
     for seed in range(150):
         draw = np.random.default_rng(seed)
@@ -150,11 +170,16 @@ def test_with_phases_branch_and_bound_agrees_with_enumeration():
             random_pattern(6, seed, 1),
         ][: draw.integers(2, 5)]
         weights = [1.0, 1.0, 0.01, draw.uniform(0.1, 3)][: len(patterns)]
+        if seed % 5 == 0:  # equal phases, which are one
+            patterns, weights = [*patterns, patterns[0]], [*weights, 0.3]
+        limits = core.Limits(machine, 6, [(int(draw.integers(6)), 2)] if seed % 3 == 0 else [], [])
         searcher = core.Searcher(machine)
-        best = searcher.search(patterns, weights=weights, method="exhaustive")
-        bounded = searcher.search(patterns, weights=weights, method="branch-and-bound", local_evaluations=1)
+        best = searcher.search(patterns, weights=weights, limits=limits, method="exhaustive")
+        how = {"method": "branch-and-bound", "local_evaluations": 1, "certify": True}
+        bounded = searcher.search(patterns, weights=weights, limits=limits, **how)
         assert best.proven_optimal and bounded.proven_optimal
         assert bounded.evaluation.bottleneck_ns == pytest.approx(best.evaluation.bottleneck_ns, rel=1e-12)
+        check(machine, patterns, weights, bounded.certificate)
 
 
 def test_a_bound_below_the_cost_is_certified_too():
