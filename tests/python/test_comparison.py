@@ -83,7 +83,10 @@ def test_many_rows_of_one_comparison_are_summed_up_with_the_worst_named() -> Non
     base = comparison.rows_of(result(), "2026-11-25", "corewise bench sim")[0]
     few = [{**base, "ratio": ratio} for ratio in ("2", "8")]
     text = comparison.page([], few)
-    assert "| one: 10 against 25 ns | R | 2.00 |" in text and "| one: 10 against 25 ns | R | 8.00 |" in text
+    assert (
+        "| one: 10 ns against 25 ns | R | 2.00 |" in text
+        and "| one: 10 ns against 25 ns | R | 8.00 |" in text
+    )
     many = [*few, {**base, "ratio": "0.5", "what": "worst"}, {**base, "ratio": "2"}]
     text = comparison.page([], many)
     assert (

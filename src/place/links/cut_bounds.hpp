@@ -13,8 +13,8 @@
 // exclude those known to be outside and fit both sides, bounds every completion. Sets S are enumerated once per
 // class of cuts (2^ranks), the minima over the ranks not yet placed come by folding the table rank by rank. Tables
 // of each phase alone are made in the same way. Their minima may belong to different sets, so their sum bounds
-// less; but each can be compared with what the links of that phase carry already. SPDX-License-Identifier:
-// BSD-3-Clause
+// less; but each can be compared with what the links of that phase carry already.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

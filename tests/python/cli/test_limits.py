@@ -113,7 +113,7 @@ def test_certificates_within_limits(
     assert execute(certify) == 0
     assert "holds: no placement of" in capsys.readouterr().out
     written = json.loads(proof.read_text())
-    assert written["version"] == 2
+    assert written["version"] == 3
     without = {**written, "fixed": [], "kept_free": [], "cores": []}
     proof.write_text(json.dumps(without))
     free = found(capsys, file, "-m", THREADS, "--share-cores")["by"]["best"]["cost"]
