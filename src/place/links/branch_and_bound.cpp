@@ -12,6 +12,7 @@
 
 #include "base/index.hpp"
 #include "place/links/assignment_bounds.hpp"
+#include "place/links/placing_order.hpp"
 
 namespace corewise::place {
 
@@ -48,60 +49,6 @@ std::vector<double> floors(const RoutedShares& shares, const Workload& work) {
   std::vector<double> made;
   for (const auto& phase : work.phases) made.push_back(floor_ns(shares, phase));
   return made;
-}
-
-/// Bytes of the largest message of the rank with those already in the order, beyond the largest so far among them;
-/// weighted and summed over the phases, as the cost is.
-double fresh_bytes(const Workload& work, int rank, const std::vector<bool>& placed, std::vector<double>& largest,
-                   bool take) {
-  double sum = 0;
-  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
-    double most = largest[phase];
-    for (const Traffic& entry : work.phases[phase]) {
-      if (entry.from != rank && entry.to != rank) continue;
-      if (!placed[index(entry.from == rank ? entry.to : entry.from)]) continue;
-      most = std::max(most, static_cast<double>(entry.bytes));
-    }
-    sum += work.weight(phase) * (most - largest[phase]);
-    if (take) largest[phase] = most;
-  }
-  return sum;
-}
-
-/// Heaviest talkers first. Then, of several phases, whoever raises most what they cost at least, so that all cost
-/// something soon; of those, whoever talks most with those already in the order. Fixed ranks before all others.
-std::vector<int> order_by_traffic(const Workload& work, const Limits& limits) {
-  const std::size_t ranks = index(work.ranks);
-  std::vector<std::vector<double>> between(ranks, std::vector<double>(ranks, 0));
-  std::vector<std::array<double, 3>> weight(ranks);
-  std::vector<double> largest(work.phases.size(), 0);
-  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
-    for (const Traffic& entry : work.phases[phase]) {
-      const double bytes = work.weight(phase) * static_cast<double>(entry.bytes);
-      between[index(entry.from)][index(entry.to)] += bytes;
-      between[index(entry.to)][index(entry.from)] += bytes;
-      weight[index(entry.from)][2] += bytes;
-      weight[index(entry.to)][2] += bytes;
-    }
-  }
-  std::vector<int> order;
-  std::vector<bool> placed(ranks, false);
-  const std::size_t fixed = limits.rules().fixed.size();
-  while (order.size() < ranks) {
-    std::size_t chosen = ranks;
-    for (std::size_t rank = 0; rank < ranks && work.phases.size() > 1; ++rank) {
-      weight[rank][0] = fresh_bytes(work, static_cast<int>(rank), placed, largest, false);
-    }
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      if (order.size() < fixed && !limits.is_fixed(static_cast<int>(rank))) continue;
-      if (!placed[rank] && (chosen == ranks || weight[rank] > weight[chosen])) chosen = rank;
-    }
-    fresh_bytes(work, static_cast<int>(chosen), placed, largest, true);
-    placed[chosen] = true;
-    order.push_back(static_cast<int>(chosen));
-    for (std::size_t rank = 0; rank < ranks; ++rank) weight[rank][1] += between[rank][chosen];
-  }
-  return order;
 }
 
 UnitPermutation exchange(int units, const std::vector<int>& left, const std::vector<int>& right) {
@@ -200,7 +147,7 @@ class BranchAndBound::Tree {
         work_(grouped(work)),
         ranks_(work.ranks),
         units_(shares.units()),
-        order_(order_by_traffic(work_, limits)),
+        order_(placing_order(work_, limits)),
         symmetries_(usable_symmetries(symmetry, limits)),
         movers_(movers(symmetries_)),
         pattern_(kept(pattern_symmetry(work_, order_), limits)) {

@@ -329,7 +329,7 @@ CutTables::CutTables(std::vector<Cut> cuts, const Workload& work, const std::vec
       entry.to = static_cast<int>(position[index(entry.to)]);
     }
   }
-  const std::vector<std::vector<double>> costs = costs_of(kinds_);
+  const std::vector<std::vector<double>> costs = costs_of_kinds();
   for (std::size_t k = 0; k < kinds_.size(); ++k) tables_.push_back(least_costs(kinds_[k], costs[k], units));
   for (const auto& table : tables_) root_ns_ = std::max(root_ns_, table[1]);
   root_ns_ = std::max(root_ns_, shared_out_ns(units));
@@ -356,13 +356,13 @@ std::vector<Cut> CutTables::keep_cuts(std::vector<Cut> cuts, std::size_t most_ta
   return classes;
 }
 
-std::vector<std::vector<double>> CutTables::costs_of(const std::vector<Cut>& classes) const {
+std::vector<std::vector<double>> CutTables::costs_of_kinds() const {
   const std::size_t sets = std::size_t{1} << static_cast<unsigned>(ranks_);
-  std::vector<std::vector<double>> costs(classes.size(), std::vector<double>(sets, 0));
+  std::vector<std::vector<double>> costs(kinds_.size(), std::vector<double>(sets, 0));
   for (std::size_t phase = 0; phase < work_.phases.size(); ++phase) {
     const Crossing crossing = crossing_of(work_.phases[phase], ranks_);
-    for (std::size_t k = 0; k < classes.size(); ++k) {
-      add_phase(costs[k], crossing, classes[k], work_.weight(phase), floors_[phase]);
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      add_phase(costs[k], crossing, kinds_[k], work_.weight(phase), floors_[phase]);
     }
   }
   return costs;

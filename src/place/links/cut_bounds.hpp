@@ -98,7 +98,7 @@ class CutTables {
   /// Keeps the cuts that get a table; returns one of each kind, in the order of the tables.
   std::vector<Cut> keep_cuts(std::vector<Cut> cuts, std::size_t most_tables);
   /// Per kind of cut the cost of every set of ranks inside.
-  [[nodiscard]] std::vector<std::vector<double>> costs_of(const std::vector<Cut>& classes) const;
+  [[nodiscard]] std::vector<std::vector<double>> costs_of_kinds() const;
   /// One of `tables_`.
   [[nodiscard]] std::vector<double> least_costs(const Cut& cut, const std::vector<double>& costs, int units) const;
   [[nodiscard]] double shared_out_ns(int units) const;

@@ -196,6 +196,23 @@ class RankImageSearch {
   std::vector<char> used_;
 };
 
+using Phase = std::pair<double, std::vector<std::array<std::uint64_t, 3>>>;
+
+/// Of every phase the weight and the messages with each rank's image in its place, in an order of their own.
+std::vector<Phase> sent_under(const Workload& work, const RankPermutation& image) {
+  std::vector<Phase> phases;
+  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
+    auto& messages = phases.emplace_back(work.weight(phase), Phase::second_type{}).second;
+    for (const Traffic& entry : work.phases[phase]) {
+      messages.push_back({static_cast<std::uint64_t>(image[index(entry.from)]),
+                          static_cast<std::uint64_t>(image[index(entry.to)]), entry.bytes});
+    }
+    std::sort(messages.begin(), messages.end());
+  }
+  std::sort(phases.begin(), phases.end());
+  return phases;
+}
+
 }  // namespace
 
 PatternSymmetry pattern_symmetry(const Workload& work, const std::vector<int>& order, std::uint64_t most_steps) {
@@ -230,24 +247,9 @@ bool is_pattern_symmetry(const Workload& work, const RankPermutation& permutatio
   for (int rank = 0; rank < work.ranks; ++rank) {
     if (sorted.size() != index(work.ranks) || sorted[index(rank)] != rank) return false;
   }
-  using Phase = std::pair<double, std::vector<std::array<std::uint64_t, 3>>>;
-  std::vector<Phase> before, after;
-  for (std::size_t phase = 0; phase < work.phases.size(); ++phase) {
-    before.emplace_back(work.weight(phase), Phase::second_type{});
-    after.emplace_back(work.weight(phase), Phase::second_type{});
-    for (const Traffic& entry : work.phases[phase]) {
-      const auto from = static_cast<std::uint64_t>(permutation[index(entry.from)]);
-      const auto to = static_cast<std::uint64_t>(permutation[index(entry.to)]);
-      before.back().second.push_back(
-          {static_cast<std::uint64_t>(entry.from), static_cast<std::uint64_t>(entry.to), entry.bytes});
-      after.back().second.push_back({from, to, entry.bytes});
-    }
-    std::sort(before.back().second.begin(), before.back().second.end());
-    std::sort(after.back().second.begin(), after.back().second.end());
-  }
-  std::sort(before.begin(), before.end());
-  std::sort(after.begin(), after.end());
-  return before == after;
+  RankPermutation same(index(work.ranks));
+  std::iota(same.begin(), same.end(), 0);
+  return sent_under(work, permutation) == sent_under(work, same);
 }
 
 }  // namespace corewise::place

@@ -107,7 +107,7 @@ void arrive(Communicator& communicator) {
 }
 
 void take_back(Communicator& communicator, int code) {
-  constexpr std::array kOfArguments{MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM,
+  constexpr std::array kOfArguments{MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,
                                     MPI_ERR_ROOT,   MPI_ERR_OP,    MPI_ERR_ARG};
   int kind = MPI_SUCCESS;
   CW_NEXT(MPI_Error_class)(code, &kind);

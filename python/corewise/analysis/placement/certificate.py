@@ -10,7 +10,6 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -649,18 +648,17 @@ class _Walk:
             return bool(
                 self._cuts.tables[self._cuts.of_cut, (1 << len(self._at)) + inside].max() >= self._limit
             )
-        if letter == "P" and len(inside):
-            return any(self._weights @ least >= self._limit for least in self._phases(loads, inside))
-        if letter != "A":
-            return False
-        # The last of them is the largest, and the first costs least.
-        return self._has_no_assignment(loads, self._busiest(loads)) or any(
-            self._has_no_assignment(loads, least) for least in deque(self._phases(loads, inside), maxlen=1)
-        )
-
-    def _phases(self, loads: Floats, inside: NDArray[np.int64]) -> Iterator[Floats]:
-        """What every phase costs at least by the loads and one kind of cuts more each time."""
         least = self._busiest(loads)
+        if letter == "A" and self._has_no_assignment(loads, least):
+            return True  # mostly, and without tables of the phases
+        for raised in self._phases(least, inside) if letter in "PA" else ():
+            least = raised
+            if letter == "P" and self._weights @ least >= self._limit:
+                return True
+        return letter == "A" and self._has_no_assignment(loads, least)
+
+    def _phases(self, least: Floats, inside: NDArray[np.int64]) -> Iterator[Floats]:
+        """What every phase costs at least, raised by one kind of cuts more each time."""
         for more in self._cuts.phases(len(self._at), inside) if len(inside) else ():
             least = np.maximum(least, more)
             yield least

@@ -10,6 +10,7 @@
 
 #include "place/links/assignment_bounds.hpp"
 #include "place/links/branch_and_bound.hpp"
+#include "place/links/placing_order.hpp"
 #include "place/machines.hpp"
 #include "place/search.hpp"
 
@@ -240,6 +241,23 @@ TEST(PatternSymmetry, ARingHasItsDihedralGroupAndAllToAllAll) {
   EXPECT_EQ(pattern_symmetry(workload(pattern::Matrix{6, ring}).value(), order).before.size(), 6U);
   EXPECT_EQ(pattern_symmetry(workload(pattern::Matrix{6, all}).value(), order).before.size(), 15U);
   EXPECT_FALSE(is_pattern_symmetry(workload(pattern::Matrix{6, ring}).value(), {1, 0, 2, 3, 4, 5}));
+}
+
+TEST(PlacingOrder, APhaseThatCostsNothingYetComesBeforeHeavierTalkers) {
+  Workload cube;
+  cube.ranks = 8;
+  for (const int dimension : {1, 2, 4}) {
+    cube.phases.emplace_back();
+    for (int rank = 0; rank < 8; ++rank) cube.phases.back().push_back({rank, rank ^ dimension, 5});
+  }
+  EXPECT_EQ(placing_order(cube, {}), (std::vector<int>{0, 1, 2, 4, 3, 5, 6, 7}));
+  // As one phase: 3 talks with two of the first three, 4 with one.
+  for (int phase = 1; phase < 3; ++phase) {
+    const auto& more = cube.phases[static_cast<std::size_t>(phase)];
+    cube.phases[0].insert(cube.phases[0].end(), more.begin(), more.end());
+  }
+  cube.phases.resize(1);
+  EXPECT_EQ(placing_order(cube, {}), (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 TEST(PatternSymmetry, PhasesOfOneWeightMayTradePlaces) {
