@@ -27,7 +27,9 @@ namespace {
 /// Of a local search for the start of a proof, and of one for the worst placement, up to so many messages; of more
 /// messages proportionally fewer.
 constexpr std::uint64_t start_evaluations = 200'000;
-constexpr std::uint64_t worst_messages = 256;
+constexpr std::uint64_t few_messages = 256;
+/// Of a portfolio for the start of a proof: a round or two.
+constexpr std::uint64_t start_proposals = 200'000;
 constexpr double rounding = 1e-9;
 
 machine::Placement identity(int ranks) {
@@ -42,15 +44,16 @@ std::unique_ptr<IncrementalCost> make_cost(Objective objective, const RoutedShar
   return std::make_unique<LinkLoadCost>(shares, work);
 }
 
+std::uint64_t short_evaluations(const Workload& work, const SearchOptions& options) {
+  std::uint64_t messages = 1;
+  for (const auto& phase : work.phases) messages += phase.size();
+  return std::min(options.local_evaluations, start_evaluations * few_messages / std::max(few_messages, messages));
+}
+
 WorstReference worst_locally(IncrementalCost& cost, const Workload& work, const SearchOptions& options) {
   LocalSearchOptions local;
   local.seed = options.seed;
-  std::uint64_t messages = 1;
-  for (const auto& phase : work.phases) messages += phase.size();
-  local.budget_evaluations = std::min(options.local_evaluations, start_evaluations);
-  if (messages > worst_messages) {
-    local.budget_evaluations = std::min(local.budget_evaluations, worst_messages * start_evaluations / messages);
-  }
+  local.budget_evaluations = short_evaluations(work, options);
   local.direction = Direction::maximise;
   local.limits = options.limits;
   LocalSearchResult found = local_search(cost, {identity(work.ranks)}, local);
@@ -324,14 +327,20 @@ Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const S
   return result;
 }
 
-/// Local search for a good start, then the tree.
-SearchResult Searcher::search_bounded(const Workload& work, const SearchOptions& options) {
-  SearchOptions short_search = options;
-  short_search.local_evaluations = std::min(options.local_evaluations, start_evaluations);
-  SearchResult result = search_locally(work, short_search);
+/// A short local search and a short portfolio for a good start, then the tree.
+Result<SearchResult> Searcher::search_bounded(const Workload& work, const SearchOptions& options) {
+  SearchOptions first = options;
+  first.local_evaluations = short_evaluations(work, options);
+  first.proposals = std::min(options.proposals, start_proposals);
+  first.leaders = 0;
+  first.workers = 1;
+  first.starts.push_back({"local", search_locally(work, first).placement});
+  Result<SearchResult> started = search_by_portfolio(work, first);
+  if (!started.ok()) return started.status();
   BranchAndBound tree(cuts(), shares_, symmetry(), work, options.limits);
   const BranchAndBoundOptions how{options.nodes, options.should_stop};
-  BranchAndBoundResult found = tree.minimise(result.placement, how);
+  BranchAndBoundResult found = tree.minimise(started.value().placement, how);
+  SearchResult result;
   result.placement = std::move(found.best);
   result.method = Method::branch_and_bound;
   result.proven_optimal = found.closed;

@@ -119,7 +119,7 @@ class Searcher {
   [[nodiscard]] std::vector<NamedStart> portfolio_starts(const Workload& work, const SearchOptions& options) const;
   Result<SearchResult> search_by_portfolio(const Workload& work, const SearchOptions& options) const;
   SearchResult search_locally(const Workload& work, const SearchOptions& options) const;
-  SearchResult search_bounded(const Workload& work, const SearchOptions& options);
+  Result<SearchResult> search_bounded(const Workload& work, const SearchOptions& options);
   Result<SearchResult> choose(const Workload& work, const SearchOptions& options);
   void certify(const Workload& work, const SearchOptions& options, SearchResult& result);
   void bound(const Workload& work, const SearchOptions& options, SearchResult& result);

@@ -46,6 +46,7 @@ PROCEDURES = (
     "MPI_Test",
     "MPI_Ssend",
     "MPI_Probe",
+    "MPI_Abort",
 )
 START_TICKS = 1_000
 
@@ -54,8 +55,9 @@ START_TICKS = 1_000
 class RankTrace:
     """One rank's records, in order, and how it ended. Ticks are nanoseconds.
 
-    Version 1, until something is recorded that only version 2 knows. `cpus` is the affinity mask (None: one
-    processing unit by rank); `comms` are further communicators, (name, world ranks) from index 1 on.
+    Version 1, until something is recorded that only version 2 knows; version 3 is asked for. `cpus` is the
+    affinity mask (None: one processing unit by rank); `comms` are further communicators, (name, world ranks)
+    from index 1 on. `signal` and `instruction` are the crash, `exit_ticks` when it ran its exit handlers.
     """
 
     rank: int
@@ -76,6 +78,10 @@ class RankTrace:
     names: list[str] = field(default_factory=list)
     records: list[bytes] = field(default_factory=list)
     now: int = START_TICKS + 100
+    signal: int = 0
+    instruction: int = 0
+    exit_ticks: int = 0
+    open_call: bytes = b""
 
     def put(
         self,
@@ -89,15 +95,25 @@ class RankTrace:
         comm: int = 0,
     ) -> None:
         """Appends a record; the next one starts where it ends."""
+        self.records.append(self._record(role, procedure, peer, size, ticks, site, tag, comm))
+        self.now += ticks
+
+    def enter(self, role: int, procedure: str, peer: int = NO_PEER, size: int = 0, site: int = 0) -> None:
+        """A call that is not over; version 3."""
+        self.open_call = self._record(role, procedure, peer, size, 0, site, 0, 0)
+
+    def _record(
+        self, role: int, procedure: str, peer: int, size: int, ticks: int, site: int, tag: int, comm: int
+    ) -> bytes:
         number = PROCEDURES.index(procedure)
         call = number | role << 10 | (0x8000 if role not in SHORT else 0)
         record = struct.pack("<QIHH", self.now, ticks, call, site)
         if role not in SHORT:
-            record += struct.pack("<Qii", size | comm << 48, peer, tag)
+            record += struct.pack("<Q", size | comm << 48)
+            record += struct.pack("<Ii", peer & (0xFFFFFF if self.version >= 3 else 0xFFFFFFFF), tag)
         if role >= FUNCTION_ENTER:
-            self.version = 2
-        self.records.append(record)
-        self.now += ticks
+            self.version = max(self.version, 2)
+        return record
 
     def mark(self, role: int, name: str) -> None:
         """A region entered or left, or a phase begun; takes no time."""
@@ -115,7 +131,7 @@ class RankTrace:
         self.now += 1
 
     def _short(self, role: int, low: int, high: int, procedure: int = 0) -> None:
-        self.version = 2
+        self.version = max(self.version, 2)
         self.records.append(struct.pack("<QIHH", self.now, low, procedure | role << 10, high))
 
     def write(self, path: Path) -> None:
@@ -134,7 +150,9 @@ class RankTrace:
             )
             body += block + bytes(-len(block) % 64)
         body += bytes(-(position + len(body)) % 4096)
-        thread = struct.pack("<IIQQQQ24x", 0x44524854, 0, 64 + 2 * HALF_BYTES, drained, drained, 0)
+        opened = self.open_call.ljust(192, b"\0") if self.version >= 3 else b""
+        room = 64 + len(opened) + 2 * HALF_BYTES
+        thread = struct.pack("<IIQQQQ24x", 0x44524854, 0, room, drained, drained, 0) + opened
         body += thread + live.ljust(HALF_BYTES, b"\0") + bytes(HALF_BYTES)
         path.write_bytes(self._header(position + len(body)) + self._site_table() + bytes(body))
 
@@ -174,7 +192,9 @@ class RankTrace:
             64, b"\0"
         )
         version_2 = later if self.version >= 2 else b""
-        return (start + times + ending + names + cpus + cpus + version_2).ljust(4096, b"\0")
+        crash = struct.pack("<IiQQQII", self.signal, 0, self.end_ticks, self.instruction, 0, 0, 0)
+        version_3 = crash + struct.pack("<QQ", 0, self.exit_ticks) if self.version >= 3 else b""
+        return (start + times + ending + names + cpus + cpus + version_2 + version_3).ljust(4096, b"\0")
 
     def _site_table(self) -> bytes:
         return b"".join(struct.pack("<Q", self.sites.get(site, 0)) for site in range(1, 4097))

@@ -19,7 +19,7 @@ from corewise.base.files import check_target
 from corewise.cli import console, pages
 from corewise.cli.place.spare import measured, noise_of
 from corewise.cli.profile_page import PageOptions, profile_view
-from corewise.cli.run import fresh_name
+from corewise.cli.run import profile_folder
 from corewise.errors import InputError
 
 with late.imports():
@@ -162,9 +162,11 @@ def _show(case: Case, found: study.Advice, as_json: bool) -> None:
 
 def _of_program(line: Line, output: Path | None, machine: str, limit_s: float | None) -> tuple[Case, str]:
     """Records the program, and looks at it."""
-    folder = output if output is not None else fresh_name(line.program)
     _build(line.mpi)
-    with console.progress(f"recording {' '.join(line.program[:1])} on {line.ranks} ranks"):
+    with (
+        profile_folder(line.program, output) as folder,
+        console.progress(f"recording {' '.join(line.program[:1])} on {line.ranks} ranks"),
+    ):
         cases.record(line, folder, limit_s)
     console.note(f"corewise: recorded in {folder}")
     return _case(folder, machine, line), ""

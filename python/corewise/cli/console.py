@@ -9,13 +9,15 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import corewise
 from corewise.errors import shortened
@@ -31,12 +33,40 @@ LONGEST_FAILURE = 4000
 """Of a failed run, which quotes what a compiler or a launcher said."""
 
 
+def open_streams() -> None:
+    """Makes standard output and error something that every command can write to.
+
+    What is closed leads nowhere from here on, so that no file that is opened later gets its number.
+    Characters that the encoding of standard output lacks are replaced.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
 def _console(stderr: bool) -> Console:
     from rich.console import Console
 
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
+    width = _width(sys.stderr if stderr else sys.stdout)
     return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def _width(stream: TextIO) -> int | None:
+    """None where Rich finds it; it would take a COLUMNS of 0 at its word."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return None
+    if not stream.isatty():
+        return _PIPE_WIDTH
+    return shutil.get_terminal_size().columns if columns else None
 
 
 def show(*renderables: RenderableType) -> None:
@@ -87,18 +117,20 @@ def show_text(text: str) -> None:
 
 def note(message: str) -> None:
     """One line to standard error: something to know that is not an error."""
-    _console(stderr=True).print(message, style="dim", soft_wrap=True)
+    with suppress(OSError):  # as for an error: there is nobody to tell
+        _console(stderr=True).print(message, style="dim", soft_wrap=True)
 
 
 def warn(message: str) -> None:
     """One line to standard error that nobody should overlook: what came out is not what was wanted."""
-    _console(stderr=True).print(message, style="bold red", soft_wrap=True)
+    with suppress(OSError):
+        _console(stderr=True).print(message, style="bold red", soft_wrap=True)
 
 
-def discard_output() -> None:
-    """Sends standard output nowhere from here on: what cannot be written would fail again at the exit."""
+def discard(stream: TextIO) -> None:
+    """Sends a stream nowhere from here on: what cannot be written would fail again at the exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

@@ -17,7 +17,7 @@ with late.imports():
     from rich.console import RenderableType
 
     from corewise.analysis.latency.compare import ranges
-    from corewise.analysis.latency.groups import find_groups
+    from corewise.analysis.latency.groups import Group, find_groups
     from corewise.analysis.latency.links import LatencyTree, latency_tree
     from corewise.analysis.latency.summary import FOUND, LevelRow, level_names, level_rows, shape
     from corewise.data.latency import read_latencies
@@ -96,7 +96,7 @@ def _from_latency(
         write_text(output, text)
     elif not as_json:
         console.show_text(text)
-    _say(rows, tree, root.latency_ns, output, text, as_json)
+    _say(rows, tree, root, output, text, as_json)
 
 
 def _origin(source: str, processor: str, tree: LatencyTree) -> OriginText:
@@ -122,13 +122,13 @@ def _text(tree: LatencyTree, names: list[str], name: str, description: str, orig
 def _say(
     rows: list[LevelRow],
     tree: LatencyTree,
-    outermost_ns: float,
+    root: Group,
     output: Path | None,
     text: str,
     as_json: bool,
 ) -> None:
     if as_json:
-        facts = {"cpus": len(tree.cpus), "latency_ns": outermost_ns, "worst_error": tree.error}
+        facts = {"cpus": len(tree.cpus), "latency_ns": root.latency_ns, "worst_error": tree.error}
         more = {"machine_file": str(output)} if output else {"text": text}
         console.show_json(
             "machines from-latency",
@@ -140,19 +140,17 @@ def _say(
         )
         return
     say = console.show if output else console.show_aside
-    say(*found(rows, tree, outermost_ns))
+    say(*found(rows, tree, root))
     if output:
         say(f"{output}: written; latencies measured, bandwidths nominal (measured on nothing)")
 
 
-def found(rows: list[LevelRow], tree: LatencyTree, outermost_ns: float) -> list[RenderableType]:
+def found(rows: list[LevelRow], tree: LatencyTree, root: Group) -> list[RenderableType]:
     """The levels of groups as a table, or the one line that there are none."""
     cpus = len(tree.cpus)
     if not rows:
-        alike = (
-            f"{cpus} CPUs, {quantity(outermost_ns)} ns apart: no groups stand out" if cpus > 1 else "1 CPU"
-        )
-        return [alike]
+        apart = _range(root.latency_ns, *root.range_ns)
+        return [f"{cpus} CPUs, {apart} ns apart: no groups stand out" if cpus > 1 else "1 CPU"]
     columns = [
         Column("level"),
         Column("groups", right=True),
@@ -162,13 +160,13 @@ def found(rows: list[LevelRow], tree: LatencyTree, outermost_ns: float) -> list[
         Column("looks like", wrap=True),
         Column("CPUs", wrap=True),
     ]
-    heading = f"{cpus} CPUs; {quantity(outermost_ns)} ns between the outermost groups"
+    heading = f"{cpus} CPUs; {quantity(root.latency_ns)} ns between the outermost groups"
     cells = [
         (
             row.name,
             str(len(row.groups)),
             ", ".join(map(str, sorted({len(group) for group in row.groups}))),
-            _range(row),
+            _range(row.latency_ns, row.least_ns, row.most_ns),
             "; ".join(FOUND[how] for how in row.found),
             row.looks_like,
             _listed(row.groups),
@@ -178,10 +176,10 @@ def found(rows: list[LevelRow], tree: LatencyTree, outermost_ns: float) -> list[
     return [heading, by_rows(columns, cells)]
 
 
-def _range(row: LevelRow) -> str:
-    if row.most_ns - row.least_ns < _NOTHING_NS * row.latency_ns:
-        return quantity(row.latency_ns)
-    return f"{quantity(row.latency_ns)} ({quantity(row.least_ns)} to {quantity(row.most_ns)})"
+def _range(middle_ns: float, least_ns: float, most_ns: float) -> str:
+    if most_ns - least_ns < _NOTHING_NS * middle_ns:
+        return quantity(middle_ns)
+    return f"{quantity(middle_ns)} ({quantity(least_ns)} to {quantity(most_ns)})"
 
 
 def _listed(groups: tuple[tuple[int, ...], ...]) -> str:

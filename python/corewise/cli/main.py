@@ -127,13 +127,19 @@ def _refused(error: OSError) -> int:
         named = "standard output: cannot be written" if ours else error.filename or "the system refused"
         console.fail(f"{named}: {error.strerror or error}")
     if ours or error.errno == errno.EPIPE:
-        console.discard_output()
+        console.discard(sys.stdout)
     return InputError.exit_status if error.errno in _NO_NAME else RunError.exit_status
 
 
 def main() -> None:
     """Entry point of the console script."""
-    sys.exit(execute(sys.argv[1:]))
+    console.open_streams()
+    status = execute(sys.argv[1:])
+    try:
+        sys.stderr.flush()
+    except OSError:  # notes that nobody reads change no status
+        console.discard(sys.stderr)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -310,7 +310,7 @@ def _say(probed: _Probed, output: Path | None, text: str, as_json: bool) -> None
         return
     say = console.show if output else console.show_aside
     cells, block = _ordered(probed)
-    say(processor_text(), *found(rows, probed.tree, probed.root.latency_ns), "")
+    say(processor_text(), *found(rows, probed.tree, probed.root), "")
     say(
         heat_map(cells, block, "one-way latency", _ns, noun="unit"),
         "",

@@ -6,11 +6,13 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
@@ -19,6 +21,7 @@ import typer
 
 from corewise import _core
 from corewise.base import late
+from corewise.base.endings import raised_endings
 from corewise.cli import console
 from corewise.cli.message_costs import before_a_run, keep_tables
 from corewise.cli.settings import WithSettings
@@ -278,13 +281,12 @@ def _run(
     pack, command = _packer(files), command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
     storage = None if local_dir is None else local_disks(decided, local_dir)
-    directory = output if output is not None else fresh_name(decided.command)
-    with tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
+    with raised_endings(), tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
         if placed := _placed(placement, wanted, ranks, decided):
             bound = binding.arguments(decided.mpi, *placed, Path(folder))
             decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=bound)
             binding.check(decided.mpi, *placed, bound)
-        return _record(decided, directory, options, pack, as_json, storage, messages=messages)
+        return _record(decided, output, options, pack, as_json, storage, messages=messages)
 
 
 def _knob_of(option: str, wanted: bool, tuning: Path | None, read: Callable[[Path], str]) -> str:
@@ -319,6 +321,15 @@ def _placed(
     if wanted is None or decided.program is None:
         return None
     return wanted.machine, make_placement(wanted.machine, reorder.launch_order(wanted.placement))
+
+
+def _with_tables(mpi: MpiLibrary, options: launch.RecordOptions) -> launch.RecordOptions:
+    """The options, with what is packed and which collectives are taken over decided for an MPI."""
+    return dataclasses.replace(
+        options,
+        packing=_chosen_packing(mpi, options.packing) if options.packing else "",
+        accelerate=_chosen_collectives(mpi, options.accelerate),
+    )
 
 
 def _chosen_packing(mpi: MpiLibrary, wanted: str) -> str:
@@ -366,18 +377,31 @@ def _checked_reordering(text: str, ranks: int | None, placement: Path | None) ->
 
 def _record(
     decided: launch.LaunchPlan,
+    wanted: Path | None,
+    options: launch.RecordOptions,
+    pack: Packer | None,
+    as_json: bool,
+    storage: launch.Storage | None,
+    *,
+    messages: bool,
+) -> int:
+    """Builds what is needed, and runs the program into the wanted profile; returns the exit status."""
+    _build(decided.mpi, options)
+    options = _with_tables(decided.mpi, options)
+    with profile_folder(decided.program or decided.command, wanted) as directory:
+        return _recorded(decided, directory, options, pack, as_json, storage, messages=messages)
+
+
+def _recorded(
+    decided: launch.LaunchPlan,
     directory: Path,
     options: launch.RecordOptions,
     pack: Packer | None,
     as_json: bool,
-    storage: launch.Storage | None = None,
+    storage: launch.Storage | None,
     *,
-    messages: bool = False,
+    messages: bool,
 ) -> int:
-    _build(decided.mpi, options)
-    if options.packing:
-        options = dataclasses.replace(options, packing=_chosen_packing(decided.mpi, options.packing))
-    options = dataclasses.replace(options, accelerate=_chosen_collectives(decided.mpi, options.accelerate))
     # With --json standard output is the object's alone.
     output = sys.stderr if as_json else None
     outcome, blank = _launched(decided, directory, options, output, storage, messages=messages)
@@ -468,11 +492,15 @@ def _remove_blank(directory: Path) -> int:
 
 
 def _silence(decided: launch.LaunchPlan, outcome: launch.RunOutcome) -> str:
-    """Why there may be no events. What a launcher said that failed stands above."""
-    ended = f"{decided.command[0]} ended with exit status {outcome.exit_status}, and "
+    """Why there may be no events. What a launcher or the loader said stands above."""
+    ended = (
+        f"{decided.command[0]} ended with exit status {outcome.exit_status}: the program may have failed "
+        "before or in MPI_Init. Else "
+    )
     return (
         f"{ended if outcome.exit_status else ''}no rank called {decided.mpi.name}'s MPI_Init through the "
-        "preload. Not an MPI program, linked statically, or linked to another MPI (corewise doctor)."
+        "preload: not an MPI program, linked statically or to another MPI (corewise doctor), setuid, or the "
+        "loader could not load the preload."
     )
 
 
@@ -533,22 +561,63 @@ def _other_mpi(directory: Path) -> str:
     return f" The program loads another MPI than this preload's: {', '.join(note.read_text().split())}."
 
 
-def fresh_name(command: tuple[str, ...]) -> Path:
-    """PROGRAM.cw in the working directory, numbered when that is taken: a profile is never overwritten.
+@contextmanager
+def profile_folder(command: Sequence[str], wanted: Path | None) -> Iterator[Path]:
+    """The folder that is named, or else a new one in the working directory.
 
-    A script's name stands for its interpreter's.
+    That is PROGRAM.cw, numbered when that is taken: a profile is never overwritten. Where the block fails and
+    nothing lies in the new folder, it is removed.
+
+    Parameters
+    ----------
+    command : the program and its arguments, or a whole launcher command line.
+    wanted : what the user named, if anything.
     """
-    files = [w for w in command[1:] if not w.startswith("-") and Path(w).is_file()]
-    program = files[0] if files else command[0]
-    if len(files) > 1 and re.fullmatch(r"(python|perl|ruby|julia|Rscript|bash|sh)[\d.]*", Path(program).name):
-        program = files[1]
-    stem = Path(program).stem or "profile"
-    candidate = Path(f"{stem}.cw")
-    number = 2
-    while candidate.exists():
-        candidate = Path(f"{stem}-{number}.cw")
-        number += 1
-    return candidate
+    if wanted is not None:
+        yield wanted
+        return
+    directory = _claimed(_stem(command))
+    try:
+        yield directory
+    except BaseException:
+        with suppress(OSError):
+            directory.rmdir()
+        raise
+
+
+def _claimed(stem: str) -> Path:
+    """Makes the first folder of this name that nobody has: of several runs at one time each gets its own."""
+    directory, number = Path(f"{stem}.cw"), 2
+    while True:
+        try:
+            directory.mkdir()
+            return directory
+        except FileExistsError:
+            directory = Path(f"{stem}-{number}.cw")
+            number += 1
+        except OSError as error:
+            kind = RunError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
+            raise kind(f"{directory}: cannot be made: {error.strerror}; name a profile with -o") from error
+
+
+def _stem(command: Sequence[str]) -> str:
+    """What a profile is named by: the program, without its ending; a script rather than its interpreter."""
+    files = [word for word in command[1:] if not word.startswith("-") and _is_file(word)]
+    program = command[0]
+    if launch.is_launcher(program) and files:
+        program = files.pop(0)
+    if files and re.fullmatch(r"(python|perl|ruby|julia|Rscript|bash|sh)[\d.]*", Path(program).name):
+        program = files[0]
+    # A name with a dash in front would be an option of the next command.
+    return Path(program).stem.lstrip("-") or "profile"
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word of a command line names a file; where the system refuses to look, it does not."""
+    try:
+        return Path(word).is_file()
+    except OSError:
+        return False
 
 
 def _checked_buffer(text: str) -> str:

@@ -50,9 +50,15 @@ def processor_fields(cpuinfo: Path) -> dict[str, str]:
     return fields
 
 
-def kept_tunings() -> Path:
-    """Where a host keeps tunings of its own: ``$XDG_CONFIG_HOME/corewise`` or ``~/.config/corewise``."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "corewise"
+def kept_tunings() -> Path | None:
+    """Where a host keeps tunings of its own: ``$XDG_CONFIG_HOME/corewise`` or ``~/.config/corewise``.
+
+    None where the user has no home.
+    """
+    try:
+        return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "corewise"
+    except RuntimeError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ def find_copy_tuning(host: str = "", folders: Iterable[Path] | None = None) -> H
     host = host or host_name()
     found: tuple[CopyTuning, Path] | None = None
     ignored: list[tuple[Path, str]] = []
-    for folder in folders if folders is not None else (kept_tunings(), tuning_directory()):
+    for folder in folders if folders is not None else filter(None, (kept_tunings(), tuning_directory())):
         for path in sorted(folder.glob("copy-*.toml")):
             try:
                 tuning = load_copy_tuning(path)

@@ -1,8 +1,8 @@
-"""Reads a matrix of core-to-core latencies: one row per line, cells separated by commas, no header.
+"""Reads a matrix of core-to-core latencies: one row per line, no header.
 
-Row and column k are the operating system's CPU k, entries nanoseconds. One half may be blank, as some tools
-write it. Invariant: what is returned is square, symmetric, finite and over zero beside its diagonal, which
-is zero.
+Cells are separated by commas, or by semicolons or tabs. Row and column k are the operating system's CPU k,
+entries nanoseconds. One half may be blank, as some tools write it. Invariant: what is returned is square,
+symmetric, finite and over zero beside its diagonal, which is zero.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -31,6 +31,10 @@ ASYMMETRY_RATIO, ASYMMETRY_SHARE = 2.0, 0.2
 _AGREE = 1.25
 _MOST_BYTES = 1 << 25
 _BLANK = math.nan
+_SEPARATORS = ",;\t"
+_SPACE = " \r\n"
+"""Of a line that says nothing; a tab may stand between two blank cells."""
+_PRINTED = "Num cores:"
 
 
 def read_latencies(path: Path) -> Matrix:
@@ -38,16 +42,25 @@ def read_latencies(path: Path) -> Matrix:
 
     Where they agree it is their mean; where not, the smaller: a disturbed measurement is too long.
     """
-    lines = [
-        (number, line.split(","))
+    texts = [
+        (number, line)
         for number, line in enumerate(read_text(path, _MOST_BYTES).split("\n"), start=1)
-        if line.strip() and not line.startswith("#")
+        if line.strip(_SPACE) and not line.startswith("#")
     ]
+    if any(line.startswith(_PRINTED) for _, line in texts):
+        raise InputError(
+            f"{path}: found what core-to-core-latency prints, allowed: the matrix that its --csv writes"
+        )
+    separator = next((each for each in _SEPARATORS if texts and each in texts[0][1]), ",")
+    lines = [(number, line.split(separator)) for number, line in texts]
     width = _width(path, lines)
     rows = [_row(path, number, index, cells) for index, (number, cells) in enumerate(lines)]
     if len(lines) != width:
         raise bad_field(
-            str(path), "matrix", f"{len(lines)} rows of {width} cells", "as many rows as cells: square"
+            str(path),
+            "matrix",
+            f"{len(lines)} rows of {width} cells",
+            "as many rows as cells: square, without a header",
         )
     found = np.array(rows, dtype=np.float64)
     np.fill_diagonal(found, 0)
@@ -89,11 +102,12 @@ def _whole(path: Path, found: Matrix, numbers: list[int]) -> Matrix:
     blank = np.isnan(found)
     if not blank.any():
         return found
-    for half in (np.triu(np.ones(found.shape, dtype=bool), 1), np.tril(np.ones(found.shape, dtype=bool), -1)):
-        if np.array_equal(blank, half):
-            whole: Matrix = np.where(blank, found.T, found)
-            return whole
-    row, column = (int(at) for at in np.argwhere(blank)[0])
+    upper = np.triu(np.ones(found.shape, dtype=bool), 1)
+    half = min((upper, upper.T), key=lambda each: int(np.sum(blank != each)))
+    if np.array_equal(blank, half):
+        whole: Matrix = np.where(blank, found.T, found)
+        return whole
+    row, column = (int(at) for at in np.argwhere(blank & ~half if blank[half].all() else blank)[0])
     raise bad_field(
         f"{path}:{numbers[row]}", f"column {column + 1}", "nothing", "a number of nanoseconds over 0"
     )

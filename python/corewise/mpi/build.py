@@ -16,6 +16,7 @@ import hashlib
 import os
 import shlex
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
@@ -27,6 +28,8 @@ from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
+from corewise.base.endings import raised_endings
+from corewise.base.files import staged_file
 from corewise.errors import InputError, RunError
 from corewise.mpi import elf, fortran, prebuilt
 from corewise.mpi.find import MpiLibrary
@@ -119,22 +122,40 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def cache_root() -> Path:
-    """``$XDG_CACHE_HOME/corewise`` or ``~/.cache/corewise``, else a private temporary folder."""
-    root = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "corewise"
+    """``$XDG_CACHE_HOME/corewise`` or ``~/.cache/corewise``, else a private temporary folder.
+
+    Else: for a user without a home, and where nothing can be written or no library be loaded from.
+    """
     try:
+        # Absolute: a launcher may start the ranks in another folder.
+        root = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute() / "corewise"
         root.mkdir(parents=True, exist_ok=True)
-        # The loader takes spaces and colons in LD_PRELOAD for separators.
-        if os.access(root, os.W_OK) and not set(" :") & set(str(root)):
+        if os.access(root, os.W_OK) and _can_be_loaded_from(root):
             return root
-    except OSError:
+    except (OSError, RuntimeError):  # the latter: nobody knows where the home is
         pass
     return _private_folder()
+
+
+def _can_be_loaded_from(folder: Path) -> bool:
+    """Whether the loader takes libraries of this folder in LD_PRELOAD."""
+    if set(" :") & set(str(folder)):  # it takes these for separators
+        return False
+    try:
+        return not os.statvfs(folder).f_flag & os.ST_NOEXEC
+    except OSError:
+        return False
 
 
 def _private_folder() -> Path:
     """A temporary folder that nobody else can write: what lies there runs inside the user's programs."""
     places = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]
-    place = next((each for each in places if not set(" :") & set(str(each))), places[1])
+    place = next((each for each in places if _can_be_loaded_from(each)), None)
+    if place is None:
+        raise RunError(
+            f"{places[0]}: no library can be loaded from there, nor from the usual cache (mounted noexec?): "
+            "set XDG_CACHE_HOME to a folder where programs can be run"
+        )
     root = place / f"corewise-{os.getuid()}"
     try:
         root.mkdir(mode=0o700, exist_ok=True)
@@ -291,15 +312,25 @@ def _cached(mpi: MpiLibrary, kind: _Kind, choice: tuple[str, ...], force: bool) 
     if target.is_file() and not force:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _alone_in(target.parent), tempfile.TemporaryDirectory(prefix="corewise-build-") as scratch:
+    with _alone_in(target.parent), _scratch() as work:
         if target.is_file() and not force:  # another process has built it meanwhile
             return target
-        work = Path(scratch)
         built = _compile(mpi, work, kind, kind.generate(mpi, work), choice, force)
-        staged = target.with_suffix(f".{os.getpid()}.tmp")
-        shutil.copy2(built, staged)
-        staged.replace(target)
+        with staged_file(target) as staged:
+            shutil.copy2(built, staged)
     return target
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder to build in; it is removed also where a signal ends us."""
+    with raised_endings(), tempfile.TemporaryDirectory(prefix="corewise-build-") as folder:
+        try:
+            yield Path(folder)
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            raise RunError(f"{folder}: nothing can be built there: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -336,8 +367,7 @@ def build_portable(mpi: MpiLibrary, folder: Path, files: Sequence[str] = ()) -> 
     for kind in (_RECORDING, _REORDERING, _PACKING, _ACCELERATING):
         if files and kind.file not in files:
             continue
-        with tempfile.TemporaryDirectory(prefix="corewise-build-") as scratch:
-            work = Path(scratch)
+        with _scratch() as work:
             generated = kind.generate(mpi, work)
             for source in generated:
                 _name_by_soname(source, mpi)
@@ -564,6 +594,7 @@ def _compile(
 ) -> Path:
     root = source_root()
     output = work / kind.file
+    running: set[subprocess.Popen[str]] = set()
     sources = [*generated, *kind.sources()]
     (work / "exports.map").write_text(kind.exports)
     flags = [*compiler(), *_flags(kind)]
@@ -582,13 +613,17 @@ def _compile(
             if kind.keeps_objects:
                 target = _object_in_cache(source, of_this_mpi)
         if force or not target.is_file():
-            staged = target.with_suffix(f".{os.getpid()}.tmp")
-            _run([*command, "-c", str(source), "-o", str(staged)], failure)
-            staged.replace(target)
+            with staged_file(target) as staged:
+                _run([*command, "-c", str(source), "-o", str(staged)], failure, running)
         return str(target)
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
-        objects = list(workers.map(compiled, sources))
+        try:
+            objects = list(workers.map(compiled, sources))
+        except BaseException:  # nobody waits for the others
+            for each in list(running):
+                _end(each)
+            raise
     # The file itself: MPICH's wheel has a linker script AS_NEEDED for libmpi.so, and a library that only asks
     # for the next MPI_X would not bring its MPI along into a program that opens its own by dlopen.
     link = [f"-Wl,--version-script={work / 'exports.map'}", *objects, "-o", str(output)]
@@ -613,10 +648,25 @@ def _object_in_cache(source: Path, made_with: str) -> Path:
     return folder / f"{source.stem}-{_digest([made_with], [source])}.o"
 
 
-def _run(command: list[str], failure: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError(
-            f"{failure} (exit status {done.returncode}):\n{' '.join(command)}\n{done.stderr.strip()}"
-        )
-    return done.stdout
+def _run(command: list[str], failure: str, running: set[subprocess.Popen[str]] | None = None) -> str:
+    """What a command prints; while it runs, `running` has it."""
+    running = set() if running is None else running
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as child:
+        running.add(child)
+        try:
+            out, err = child.communicate()
+        except BaseException:
+            _end(child)
+            raise
+        finally:
+            running.discard(child)
+    if child.returncode != 0:
+        raise RunError(f"{failure} (exit status {child.returncode}):\n{' '.join(command)}\n{err.strip()}")
+    return out
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """Ends a compiler with the programs that it has started, which it would leave behind."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)

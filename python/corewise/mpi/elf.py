@@ -121,7 +121,9 @@ def _listed_by_loader(path: Path) -> list[list[str]]:
     if not needed_libraries(path):
         return []
     try:
-        done = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False, timeout=30)
+        # Absolute: a name that begins with a dash would be an option.
+        command = ["ldd", str(path.absolute())]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return []
     return [line.split() for line in done.stdout.splitlines() if "=>" in line]

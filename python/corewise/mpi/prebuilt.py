@@ -11,12 +11,12 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from corewise.base.documents import Fields, read_json
+from corewise.base.files import staged_file
 from corewise.errors import RunError
 from corewise.mpi import elf
 from corewise.mpi.find import MpiLibrary
@@ -157,10 +157,9 @@ def bound(mpi: MpiLibrary, file: str, cache_folder: Path, *, whole: bool) -> Pat
     if data is None:
         return None
     target.parent.mkdir(parents=True, exist_ok=True)
-    staged = target.with_suffix(f".{os.getpid()}.tmp")
-    staged.write_bytes(data)
-    staged.chmod(0o755)
-    staged.replace(target)
+    with staged_file(target) as staged:
+        staged.write_bytes(data)
+        staged.chmod(0o755)
     return target
 
 

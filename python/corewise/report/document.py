@@ -81,7 +81,7 @@ def findings_fields(found: Findings) -> dict[str, object]:
 
 
 def _end(analysis: ProfileAnalysis) -> dict[str, object]:
-    """Where the ranks of a run were that did not finish; empty lists where it finished."""
+    """How a run ended: where its ranks were. Empty lists where all finished and none crashed later."""
     end = analysis.end
     left_out = {"needs"}
     return {

@@ -197,7 +197,7 @@ def _heading(analysis: ProfileAnalysis) -> list[RenderableType]:
 
 
 def _end(analysis: ProfileAnalysis) -> list[RenderableType]:
-    """What stopped a run that did not finish, and where its ranks were."""
+    """What stopped a run that did not finish, and where its ranks were; a crash after MPI_Finalize."""
     end = analysis.end
     if not end.ranks:
         return []
@@ -216,7 +216,7 @@ def _worth_telling(end: RunEnd) -> list[RankState]:
     if len(end.ranks) <= FEW_RANKS:
         return list(end.ranks)
     told = {rank for cycle in end.deadlocks for rank in cycle}
-    told |= {state.rank for state in end.ranks if state.state not in ("in call", "finished")}
+    told |= {state.rank for state in end.ranks if state.state not in ("in call", "finished") or state.crash}
     others = [state.rank for state in end.ranks if state.rank not in told]
     chosen = {*sorted(told)[:FEW_RANKS], *others[: max(0, FEW_RANKS - len(told))]}
     return [state for state in end.ranks if state.rank in chosen]

@@ -113,7 +113,9 @@ def _changes(machine: Machine) -> list[str]:
 
 
 def _mpi() -> list[Finding]:
-    found = [_launcher(mpi) for mpi in find.find_all()]
+    off = "corewise run is off under its launcher"
+    failed = [Finding("MPI", False, failure, off) for failure in find.find_failed().values()]
+    found = [*map(_launcher, find.find_all()), *failed]
     if found:
         return found
     therefore = (
@@ -291,7 +293,10 @@ def _simulators() -> list[Finding]:
 
 
 def _cache() -> Finding:
-    root = build.cache_root()
+    try:
+        root = build.cache_root()
+    except CorewiseError as error:
+        return Finding("cache", False, str(error), "corewise run and corewise build-preload are off")
     usual = not str(root).startswith("/tmp")
     return Finding(
         "cache", usual, str(root), "built preloads are kept" if usual else "kept until /tmp is cleared"

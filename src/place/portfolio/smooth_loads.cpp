@@ -42,11 +42,13 @@ SmoothLoads::SmoothLoads(const RoutedShares& shares, const Workload& work)
     for (int link = 0; link < shares.links(); ++link) {
       loads_[phase * links_ + index(link)].ns_per_part = shares.time_ns(1, link);
     }
+    phase_of_.resize(phase_of_.size() + links_, static_cast<std::uint32_t>(phase));
   }
   touched_.assign(loads_.size(), 0);
   changed_.resize(loads_.size() + 1);
   sums_.resize(work.phases.size());
   next_.resize(work.phases.size());
+  phase_changes_.assign(work.phases.size(), 0);
   std::iota(unit_of_rank_.begin(), unit_of_rank_.end(), 0);
   assign(std::vector<int>(unit_of_rank_));
 }
@@ -149,6 +151,7 @@ void SmoothLoads::collect_routes(int rank) {
     if (shares.empty()) return;
     __builtin_prefetch(shares.data());
     routes.push_back({shares, phase * links_, bytes});
+    if (std::exchange(phase_changes_[phase], 1) == 0) next_phases_.push_back(phase);
   };
   for (const PeerMessage& message : messages_.of(rank)) {
     // Between two ranks that both move, the sender's entry stands for the message.
@@ -203,6 +206,7 @@ void SmoothLoads::drop_proposal() {
   }
   changes_ = 0;
   moves_.clear();
+  for (const std::size_t phase : next_phases_) phase_changes_[phase] = 0;
   next_phases_.clear();
   next_smooth_ = smooth_;
 }
@@ -248,7 +252,7 @@ double SmoothLoads::hop_bytes_more(std::span<const Relocation> moves) {
   return more;
 }
 
-/// Notes the moves and counts what they leave; what they take waits in taken_.
+/// Notes the moves, the phases that they change, and counts what they leave; what they take waits in taken_.
 void SmoothLoads::begin(std::span<const Relocation> moves) {
   drop_proposal();
   moves_.assign(moves.begin(), moves.end());
@@ -260,13 +264,14 @@ void SmoothLoads::begin(std::span<const Relocation> moves) {
   taken_.clear();
   for (const Relocation& move : moves) collect_routes(move.rank);
   for (const Relocation& move : moves) moving_[index(move.rank)] = 0;
+  std::sort(next_phases_.begin(), next_phases_.end());
+  for (const std::size_t phase : next_phases_) next_[phase] = {};
   for (const Route& route : left_) count<false>(route);
 }
 
 double SmoothLoads::propose(std::span<const Relocation> moves) {
   begin(moves);
   for (const Route& route : taken_) count<false>(route);
-  find_next_phases();
   settle_proposal();
   return next_smooth_;
 }
@@ -303,7 +308,6 @@ double SmoothLoads::propose(std::span<const Relocation> moves, double most) {
   for (const Route& route : taken_) {
     if (count<true>(route) > most_ns && grows_beyond(route, room)) return beyond;
   }
-  find_next_phases();
   settle_proposal();
   return next_smooth_;
 }
@@ -350,25 +354,9 @@ bool SmoothLoads::propose_flatter(std::span<const Relocation> moves) {
   for (const Route& route : taken_) {
     if (count<true>(route) > most_ns) return false;
   }
-  find_next_phases();
   if (!proposal_is_flatter()) return false;
   settle_proposal();
   return true;
-}
-
-/// Those that a changed link is of, in order; of none anything is known yet.
-void SmoothLoads::find_next_phases() {
-  next_phases_.clear();
-  if (sums_.size() == 1) {
-    if (changes_ > 0) next_phases_.push_back(0);
-  } else {
-    for (const std::uint32_t at : changed()) {
-      if (next_phases_.empty() || next_phases_.back() != phase_of(at)) next_phases_.push_back(phase_of(at));
-    }
-    std::sort(next_phases_.begin(), next_phases_.end());
-    next_phases_.erase(std::unique(next_phases_.begin(), next_phases_.end()), next_phases_.end());
-  }
-  for (const std::size_t phase : next_phases_) next_[phase] = {};
 }
 
 /// Time of the slowest link after the proposal. Unchanged ones are looked at only where all that were slowest

@@ -107,13 +107,12 @@ class SmoothLoads {
   void settle_proposal();
   void settle_smooth();
   void drop_proposal();
-  void find_next_phases();
   void find_slowest(std::size_t phase);
   [[nodiscard]] double next_most(std::size_t phase) const;
   [[nodiscard]] bool proposal_is_flatter();
   [[nodiscard]] bool changed_links_are_flatter();
   [[nodiscard]] double root_of(double sum) const;
-  [[nodiscard]] std::size_t phase_of(std::size_t at) const { return sums_.size() == 1 ? 0 : at / links_; }
+  [[nodiscard]] std::size_t phase_of(std::size_t at) const { return phase_of_[at]; }
   [[nodiscard]] std::span<const std::uint32_t> changed() const { return {changed_.data(), changes_}; }
   [[nodiscard]] PairCosts hop_bytes_of_pairs() const;
   /// Whether the moves are of one rank, or of two that trade places.
@@ -131,7 +130,8 @@ class SmoothLoads {
   PeerMessages messages_;
   std::vector<int> unit_of_rank_;
   std::vector<int> rank_on_unit_;
-  std::vector<LinkTerm> loads_;  ///< [phase][link]
+  std::vector<LinkTerm> loads_;          ///< [phase][link]
+  std::vector<std::uint32_t> phase_of_;  ///< [phase][link]: the phase; a division takes longer than this look
   std::vector<Sum> sums_;
   double smooth_ = 0;
   double hop_bytes_of_a_rank_ = 0;  ///< sent and received, when assigned
@@ -148,7 +148,8 @@ class SmoothLoads {
   std::vector<std::uint32_t> changed_;  ///< of them the touched ones, `changes_` of them; one place more than loads
   std::size_t changes_ = 0;
   std::vector<Next> next_;
-  std::vector<std::size_t> next_phases_;  ///< that change
+  std::vector<std::size_t> next_phases_;  ///< that change, in order
+  std::vector<char> phase_changes_;
   std::vector<double> before_, after_;
   double next_smooth_ = 0;
   int accepted_ = 0;

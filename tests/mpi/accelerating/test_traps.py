@@ -91,6 +91,14 @@ def test_what_is_under_way_goes_on_in_a_collective(name: str, single_copy: bool,
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
+def test_one_look_after_a_collective_finds_what_was_sent_before_it(name: str, tmp_path: Path) -> None:
+    """By MPI_Iprobe, Improbe, Testany, Testall and Testsome, as after the MPI's own collectives."""
+    done = runs.run(name, 3, [trap(name, "looks.c")], tmp_path, env=QUIET).succeeded()
+    assert "missed: 0 0 0 0 0" in done.done.stdout.splitlines()
+    assert done.taken() == runs.PROCEDURES
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
 def test_many_communicators_freed_in_any_order(name: str, tmp_path: Path) -> None:
     """Twice 900 alive at once, used and freed: files and mappings are those of the beginning."""
     done = ran(name, 4, "many_communicators.c", tmp_path, 900, 2)

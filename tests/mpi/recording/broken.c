@@ -53,6 +53,7 @@ SCENARIO(truncation) {
 
 SCENARIO(give_up) {
   if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 9);  // here: abort
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);         // MPICH 5.0 may return from MPI_Abort
 }
 
 __attribute__((noinline)) static void solve(volatile int* where) {
@@ -73,6 +74,10 @@ __attribute__((noinline)) static void save(void) {
   if (fclose(file) != 0) exit(3);
 }
 
+__attribute__((noinline)) static void crash_late(void) {
+  abort();  // here: late
+}
+
 static void end_of_rank_1(const char* how) {
   if (strcmp(how, "crash") == 0) solve(NULL);
   if (strcmp(how, "kill") == 0) raise(SIGKILL);
@@ -89,6 +94,7 @@ static void hang_as(const char* how) {
   if (strcmp(how, "root") == 0) wrong_root();
   if (strcmp(how, "truncation") == 0) truncation();
   if (strcmp(how, "abort") == 0) give_up();
+  if (strcmp(how, "leave") == 0) _exit(3);
 }
 
 int main(int argc, char** argv) {
@@ -97,11 +103,13 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   buffer = calloc(2 * kLarge, sizeof *buffer);
   MPI_Barrier(MPI_COMM_WORLD);  // here: barrier
-  if (argc < 3) hang_for_a_while();
+  const int late = strcmp(argv[1], "late") == 0;
+  if (argc < 3 && !late) hang_for_a_while();
   hang_as(argv[1]);
   if (rank == 1) end_of_rank_1(argv[1]);
-  if (strcmp(argv[1], "missing") != 0)
+  if (strcmp(argv[1], "missing") != 0 && !late)
     MPI_Recv(buffer, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // here: other
   MPI_Finalize();
+  if (rank == 1 && late) crash_late();
   return 0;
 }

@@ -136,6 +136,25 @@ def test_abort(name: str, tmp_path: Path) -> None:
     assert end.statements[0] == f"rank 1 called MPI_Abort with code 9, {line('abort')}"
 
 
+def test_crash_after_finalize(name: str, tmp_path: Path) -> None:
+    """The other rank may have finished too, or be inside: the launcher ends it."""
+    end = ended(name, "late", tmp_path / "p.cw")
+    assert end.ranks[1].state == "finished"
+    (said,) = end.statements
+    place = rf"(crash_late\(\)|.*, called from crash_late\(\)), {line('late')}"
+    assert re.fullmatch(f"rank 1 finished, then SIGABRT in {place}", said)
+
+
+def test_leave(name: str, tmp_path: Path) -> None:
+    """_exit() leaves no note, and nobody is said to have ended them."""
+    end = ended(name, "leave", tmp_path / "p.cw")
+    assert [state.crash for state in end.ranks] == ["", ""]
+    assert end.statements == (
+        "no end of ranks 0-1 was noted, and no rank is known to have waited for another: "
+        "SIGKILL, SIGTERM, _exit() and exec leave no note",
+    )
+
+
 def test_crash(name: str, tmp_path: Path) -> None:
     end = ended(name, "crash", tmp_path / "p.cw")
     assert end.ranks[1].state == "crashed"

@@ -13,7 +13,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -136,6 +138,8 @@ def test_nothing_is_left_where_a_run_cannot_be_described(name: str, there: bool,
     assert done.stderr == f"corewise: {target}/meta.json: cannot be written: File too large\n"
     assert not (tmp_path / "ran").exists()
     assert (tmp_path / "new").exists() is there and (not there or list(target.iterdir()) == [])
+    done = run_on_a_full_disk(name, "before", tmp_path, "-n", 1, "--", "touch", "ran")
+    assert done.returncode == 1 and not list(tmp_path.glob("*.cw"))
 
 
 def test_what_was_recorded_is_kept_where_the_end_cannot_be_written(name: str, tmp_path: Path) -> None:
@@ -236,6 +240,119 @@ def test_a_run_that_is_told_to_end_ends_its_ranks(name: str, number: signal.Sign
         time.sleep(0.05)
 
 
+TRIED = r"""
+import os, sys
+from corewise.cli.main import execute
+from corewise.mpi import signals
+signals.GRACE_S = 1.0
+sys.exit(execute(sys.argv[1:]))
+"""
+"""`corewise` that waits a second, not ten, before it kills a launcher."""
+
+TOLD_C = r"""
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t told;
+static void count(int number) { ++told; }
+
+int main(int argc, char** argv) {
+  const int stubborn = strcmp(argv[1], "stubborn") == 0;
+  signal(SIGTERM, stubborn ? SIG_IGN : SIG_DFL);
+  signal(SIGINT, stubborn ? SIG_IGN : count);
+  MPI_Init(NULL, NULL);
+  char name[64];
+  snprintf(name, sizeof name, "pid-%d", (int)getpid());
+  fclose(fopen(name, "w"));
+  while (stubborn || told == 0) usleep(10000);
+  for (int i = 0; i < 150; ++i) usleep(10000);
+  snprintf(name, sizeof name, "told-%d-of-%d", (int)told, (int)getpid());
+  fclose(fopen(name, "w"));
+  MPI_Finalize();
+}
+"""
+"""Ranks that no SIGTERM ends, or that end well a second and a half after an interrupt."""
+
+
+@contextmanager
+def told_run(name: str, how: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`corewise run` of TOLD_C in a group of its own, when its ranks have begun; they are gone afterwards."""
+    (folder / "told.c").write_text(TOLD_C)
+    told = library(name).build(folder / "told", folder / "told.c", flags=["-D_DEFAULT_SOURCE"])
+    preload(name)
+    words = ["run", "--mpi", library(name).prefix, "-n", 2, "-o", "it.cw", "--", told, how]
+    with subprocess.Popen(
+        [sys.executable, "-c", TRIED, *map(str, words)],
+        cwd=folder,
+        env={**os.environ, **library(name).env},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        try:
+            deadline = time.monotonic() + 300
+            while len(list(folder.glob("pid-*"))) < 2:
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.05)
+            yield process
+            process.wait(timeout=120)
+            deadline = time.monotonic() + 120
+            while any(is_running(pid) for pid in pids(folder)):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        finally:
+            process.kill()
+            for pid in filter(is_running, pids(folder)):
+                os.kill(pid, signal.SIGKILL)
+
+
+def pids(folder: Path) -> list[int]:
+    """The ranks that have begun."""
+    return [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
+
+
+@pytest.mark.both_mpis
+@pytest.mark.parametrize("times", [1, 2])
+def test_ranks_that_ignore_the_end_are_killed(name: str, times: int, tmp_path: Path) -> None:
+    """MPICH's launcher waits for them forever; who loses patience tells corewise twice."""
+    with told_run(name, "stubborn", tmp_path) as process:
+        for _ in range(times):
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+    assert process.returncode == 128 + signal.SIGTERM
+    status = json.loads((tmp_path / "it.cw" / "meta.json").read_text())["exit_status"]
+    assert status == 128 + signal.SIGTERM
+
+
+@pytest.mark.both_mpis
+@pytest.mark.parametrize("whom", ["tool", "group"])
+def test_an_interrupt_reaches_the_launcher_once(name: str, whom: str, tmp_path: Path) -> None:
+    """As Ctrl-C of a terminal, and as kill -INT; a second one would make the launcher kill its ranks."""
+    with told_run(name, "gentle", tmp_path) as process:
+        (os.killpg if whom == "group" else os.kill)(process.pid, signal.SIGINT)
+    if name == "mpich":  # passes it on to the ranks; Open MPI ends them
+        assert process.returncode == 0
+        found = {path.name for path in tmp_path.glob("told-*")}
+        assert found == {f"told-1-of-{pid}" for pid in pids(tmp_path)}
+    else:
+        assert process.returncode not in (0, -signal.SIGINT)
+    status = json.loads((tmp_path / "it.cw" / "meta.json").read_text())["exit_status"]
+    assert status == process.returncode
+
+
+def test_a_launch_from_another_thread(name: str, tmp_path: Path) -> None:
+    """Python lets only the main thread have handlers of signals."""
+    plan = launch.plan([str(program(name, "ends")), "fork"], ranks=2, mpi=str(described(name).launcher))
+    options = launch.RecordOptions(preload=preload(name))
+    with ThreadPoolExecutor(1) as pool, (tmp_path / "out").open("w") as out:
+        outcome = pool.submit(launch.record, plan, tmp_path / "it.cw", options, out).result()
+    assert outcome.exit_status == 0
+    assert [t.count("MPI_Send", "send") for t in decode_folder(tmp_path / "it.cw").values()] == [5000, 5000]
+
+
 def is_running(pid: int) -> bool:
     """Whether a process still runs; one that nobody has waited for yet does not."""
     try:
@@ -251,8 +368,10 @@ def test_profiles_are_never_overwritten(name: str, tmp_path: Path) -> None:
     assert "old.cw: exists and is not empty" in refusal(done)
     assert [p.name for p in (tmp_path / "old.cw").iterdir()] == ["precious"]
     stem = program(name, "ends").stem
-    for expected in (f"{stem}.cw", f"{stem}-2.cw"):
-        assert run(name, tmp_path, "-n", 1, "--", program(name, "ends"), "fork").returncode == 0
+    with ThreadPoolExecutor(3) as pool:  # each takes a number of its own
+        ends = pool.map(lambda _: run(name, tmp_path, "-n", 1, "--", program(name, "ends"), "fork"), range(3))
+        assert [done.returncode for done in ends] == [0, 0, 0]
+    for expected in (f"{stem}.cw", f"{stem}-2.cw", f"{stem}-3.cw"):
         assert (tmp_path / expected / "meta.json").is_file()
 
 
@@ -364,7 +483,9 @@ def test_the_users_own_launcher_line(name: str, tmp_path: Path) -> None:
     assert "give the number of ranks there" in refusal(corewise(name, tmp_path, "run", "-n", 2, "--", *line))
 
 
-def test_a_preload_that_is_already_there_stays(name: str, tmp_path: Path) -> None:
+@pytest.fixture
+def preloaded(name: str, tmp_path: Path) -> tuple[Path, Path]:
+    """A library with another rand(), and an MPI program that prints what rand() gives."""
     (tmp_path / "other.c").write_text(
         "#include <stdlib.h>\n#include <stdio.h>\nint rand(void) { return 4711; }\n"
     )
@@ -375,9 +496,64 @@ def test_a_preload_that_is_already_there_stays(name: str, tmp_path: Path) -> Non
     other, main = tmp_path / "other.so", tmp_path / "main"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(other), str(tmp_path / "other.c")], check=True)
     library(name).build(main, tmp_path / "main.c")
+    return other, main
+
+
+def test_a_preload_that_is_already_there_stays(
+    name: str, preloaded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    other, main = preloaded
     done = run(name, tmp_path, "-n", 1, "--", main, LD_PRELOAD=str(other))
     assert (done.returncode, done.stdout) == (0, "4711\n")
     assert list(decode_folder(tmp_path / "main.cw")) == [0]
+
+
+@pytest.mark.both_mpis
+def test_a_preload_on_the_launchers_line_stays(
+    name: str, preloaded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """It would replace corewise's, or be replaced by it; in the environment it is as good."""
+    other, main = preloaded
+    setting = f"LD_PRELOAD={other}"
+    ways = [["-x", setting], ["--x", setting]]
+    if name == "mpich":
+        words = ["LD_PRELOAD", other]
+        ways = [["-genv", *words], ["-genv", setting], ["-n", 1, "-env", *words], ["-env", setting]]
+    for number, way in enumerate(ways):
+        count = [] if "-n" in way else ["-n", 1]
+        line = [library(name).mpiexec, *way, *count, main]
+        done = corewise(name, tmp_path, "run", "-o", f"{number}.cw", "--", *line)
+        assert (done.returncode, done.stdout) == (0, "4711\n"), done.stderr
+        assert list(decode_folder(tmp_path / f"{number}.cw")) == [0]
+        meta = json.loads((tmp_path / f"{number}.cw" / "meta.json").read_text())
+        assert meta["command"] == [str(word) for word in line]
+    line = [library(name).mpiexec, "-n", 1, main]
+    done = corewise(name, tmp_path, "run", "-o", "e.cw", "--", *line, LD_PRELOAD=str(other))
+    assert (done.returncode, done.stdout) == (0, "4711\n"), done.stderr
+    assert list(decode_folder(tmp_path / "e.cw")) == [0]
+
+
+@pytest.mark.both_mpis
+def test_a_preload_on_the_launchers_line_that_cannot_be_joined(
+    name: str, preloaded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    other, main = preloaded
+    setting, program = [f"LD_PRELOAD={other}"], ["-n", 1, main]
+    option = "-x" if name == "openmpi" else "-env"
+    another = ["--mca", "mca_base_env_list", *setting] if name == "openmpi" else [f"-genv={setting[0]}"]
+    lines = {
+        "more than once": [option, *setting, option, *setting, *program],
+        "for one program of several": [*program, ":", option, *setting, *program],
+        f"as '{another[0]}'": [*another, *program],
+    }
+    before = set(tmp_path.iterdir())
+    for said, words in lines.items():
+        done = corewise(name, tmp_path, "run", "--", library(name).mpiexec, *words)
+        assert f"LD_PRELOAD: found in the launcher's line {said}, allowed: " in refusal(done)
+    words = [library(name).mpiexec, option, *setting, *program]
+    done = corewise(name, tmp_path, "run", "--", *words, LD_PRELOAD=str(other))
+    assert "found in the launcher's line and in the environment, allowed: " in refusal(done)
+    assert set(tmp_path.iterdir()) == before
 
 
 def test_options_reach_the_recorder(name: str, tmp_path: Path) -> None:

@@ -567,6 +567,18 @@ def test_bundled_copy_tunings_are_readable_and_no_collectives():
     assert bundled_tunings()
 
 
+def test_a_user_without_a_home_keeps_no_tunings(monkeypatch):
+    def unknown(number):
+        raise KeyError(number)
+
+    for variable in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    found = find_copy_tuning("no processor")
+    assert found.tuning is None
+    assert {path.parent for path, _ in found.ignored} == {tuning_directory()}
+
+
 def test_the_hosts_tuning_is_used_only_where_it_is_this_processors(tmp_path, monkeypatch, capsys):
     kept = tmp_path / "corewise"
     kept.mkdir()

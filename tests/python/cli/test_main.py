@@ -6,8 +6,10 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import errno
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -95,3 +97,56 @@ def test_a_reader_that_went_away_is_no_error() -> None:
     command = f"{sys.executable} -m corewise.cli.main machines show cell-be --json | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("{", "")
+
+
+SHOW = "-m corewise machines show cell-be"
+
+
+def in_shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(("closed", "said"), [(">&-", b""), ("2>&-", b"SPE7"), (">&- 2>&- <&-", b"")])
+def test_a_closed_stream_is_written_to_in_vain(closed: str, said: bytes) -> None:
+    done = in_shell(f"{sys.executable} {SHOW} {closed}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert said in done.stdout
+
+
+def test_no_file_gets_the_number_of_a_closed_stream(tmp_path: Path) -> None:
+    """What is said on standard output would else stand in the file that is written."""
+    file = tmp_path / "ring.json"
+    done = in_shell(f"{sys.executable} -m corewise patterns make ring ranks=4 -o '{file}' <&- >&- 2>&-")
+    assert done.returncode == 0
+    assert json.loads(file.read_text())["ranks"] == 4
+
+
+FULL = """
+from corewise.cli import console, main
+def noted(arguments):
+    console.note("x")
+    console.warn("y")
+    return 0
+main.execute = noted
+main.main()
+"""
+
+
+def test_a_full_standard_error_changes_no_status() -> None:
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run([sys.executable, "-c", FULL], stderr=full, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin1"])
+def test_characters_that_an_encoding_lacks_are_replaced(encoding: str) -> None:
+    done = in_shell(f"PYTHONIOENCODING={encoding} {sys.executable} {SHOW}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"?? SPE7" in done.stdout
+    done.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize("columns", ["0", "none"])
+def test_a_width_that_is_none_is_not_taken(columns: str) -> None:
+    done = in_shell(f"COLUMNS={columns} {sys.executable} {SHOW}")
+    assert done.stdout == in_shell(f"env -u COLUMNS {sys.executable} {SHOW}").stdout
+    assert b"SPE7" in done.stdout

@@ -55,6 +55,50 @@ def matrix_file(folder: Path, name: str, matrix: np.ndarray[Any, np.dtype[np.uin
     return str(file)
 
 
+TWO_CLUSTERS = """
+format = "corewise-machine"
+version = 1
+name = "clusters"
+[interconnect]
+kind = "tree"
+[[interconnect.level]]
+name = "cluster"
+count = 2
+up_bandwidth = "60 GB/s"
+down_bandwidth = "60 GB/s"
+hop_latency = "40 ns"
+[[interconnect.level]]
+name = "core"
+count = 3
+up_bandwidth = "30 GB/s"
+down_bandwidth = "30 GB/s"
+hop_latency = "20 ns"
+"""
+"""A cluster's link carries what two cores send: few messages load the cores' own links most."""
+
+
+def test_where_all_placements_have_the_same_link_loads_times_decide(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = tmp_path / "clusters.toml"
+    machine.write_text(TWO_CLUSTERS)
+    pair = matrix_file(tmp_path, "pair", shift(2, 1, 3000))
+    decided = found(capsys, pair, "-m", str(machine), "--placement", "0,3")
+    assert (decided["objective"], decided["all_alike"]) == ("flow", False)
+    assert {int(unit.removeprefix("core")) // 3 for unit in decided["by"]["best"]["units"]} in ({0}, {1})
+    # 3000 bytes by 30 GB/s and two or four hops.
+    assert decided["by"]["best"]["cost"] == pytest.approx(100 + 40)
+    assert decided["by"]["given"]["cost"] == pytest.approx(100 + 120)
+    assert decided["by"]["worst"]["bottleneck_ns"] == decided["by"]["best"]["bottleneck_ns"]
+    asked = found(capsys, pair, "-m", str(machine), "--objective", "bottleneck")
+    assert (asked["objective"], asked["all_alike"]) == ("bottleneck", True)
+    full = matrix_file(
+        tmp_path, "full", np.full((6, 6), 3000, np.uint64) - np.diag([3000] * 6).astype(np.uint64)
+    )
+    alike = found(capsys, full, "-m", str(machine))
+    assert (alike["objective"], alike["all_alike"]) == ("bottleneck", True)
+
+
 def test_the_best_compromise_against_every_placement(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,7 +26,14 @@ def test_directions_are_joined(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [",,\n10,,\n20,30,\n", "0,10,20\n,0,30\n,,0\n", "# by hand\n0,10,20\n,,30\n,,\n\n"]
+    "text",
+    [
+        ",,\n10,,\n20,30,\n",
+        "0,10,20\n,0,30\n,,0\n",
+        "# by hand\n0,10,20\n,,30\n,,\n\n",
+        "# semicolons, as some write them\n;;\r\n10;;\r\n20;30;\r\n",
+        "\t\t\n10\t\t\n20\t30\t\n",
+    ],
 )
 def test_one_half_may_be_blank(text: str, tmp_path: Path) -> None:
     assert read(tmp_path, text).tolist() == [[0, 10, 20], [10, 0, 30], [20, 30, 0]]
@@ -36,6 +43,10 @@ WRONG = {
     "empty": ("", ["node.csv", "empty"]),
     "comment alone": ("# nothing\n", ["node.csv", "empty"]),
     "not square": ("0,1,2\n1,0,2\n", ["2 rows of 3 cells", "square"]),
+    "header of numbers": ("1,2\n5,1\n1,5\n", ["3 rows of 2 cells", "without a header"]),
+    "printed": (" CPU: x\nNum cores: 2\n      0  1\n", ["node.csv", "core-to-core-latency", "--csv"]),
+    "hole in the lower half": (",,,\n1,,,\n2,,,\n3,3,3,\n", ["node.csv:3", "column 2", "nothing"]),
+    "hole in the upper half": (",1,1,1\n,,,1\n,,,1\n,,,\n", ["node.csv:2", "column 3", "nothing"]),
     "ragged": ("0,1\n1,0,5\n", ["node.csv:2", "3 cells", "2, as in the first row"]),
     "header": ("cpu0,cpu1\n0,1\n1,0\n", ["node.csv:1", "allowed"]),
     "text": ("0,1\nfast,0\n", ["node.csv:2", "column 1", "'fast'", "nanoseconds"]),

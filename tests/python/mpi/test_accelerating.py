@@ -44,6 +44,7 @@ LIFE = {
     "MPI_Session_init",
     "MPI_Session_finalize",
 }
+LOOKS = {"MPI_Iprobe", "MPI_Improbe", "MPI_Testany", "MPI_Testall", "MPI_Testsome", "MPI_Win_test"}
 
 
 def test_blocking_collectives_are_taken_in_both_counts() -> None:
@@ -57,7 +58,7 @@ def test_every_other_form_of_a_collective_is_passed_on() -> None:
     wanted = {form for name in forms for form in (name, f"{name}_c") if form in STANDARD} - TAKEN
     assert wanted == PASSED
     assert {"MPI_Ibcast", "MPI_Bcast_init_c", "MPI_Neighbor_alltoallw", "MPI_Ineighbor_allgather_c"} <= PASSED
-    assert set(BODIES) == TAKEN | PASSED | LIFE
+    assert set(BODIES) == TAKEN | PASSED | LIFE | LOOKS
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,13 @@ def test_every_other_form_of_a_collective_is_passed_on() -> None:
             "MPI_Ibarrier",
             'static ours::PassedOn passed_on("MPI_Ibarrier");\n  passed_on();\n'
             "  return CW_NEXT(MPI_Ibarrier)(comm, request);",
+        ),
+        (
+            "MPI_Testsome",
+            "const int code = CW_NEXT(MPI_Testsome)"
+            "(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);\n"
+            "  return ours::look_again(code, outcount) ? CW_NEXT(MPI_Testsome)"
+            "(incount, array_of_requests, outcount, array_of_indices, array_of_statuses) : code;",
         ),
         (
             "MPI_Init",

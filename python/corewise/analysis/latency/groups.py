@@ -1,10 +1,12 @@
 """From partitions to a tree of groups: what symmetry completes, and what equal rows add.
 
-Two facts of real processors that distances alone miss. A coherent link may pass every request through the
+Three facts of real processors that distances alone miss. A coherent link may pass every request through the
 socket or die where the line has its home, so that the CPUs of the other one are as far from each other as
 from the first; and a cluster behind one port of a network may be no nearer to itself than to others, while
 its CPUs see everything else at the same distances. The first is completed where exactly one group of the
-usual size is missing, the second found in measurements quiet enough to show equal rows.
+usual size is missing, the second found in measurements quiet enough to show equal rows. And a coarse clock
+shows some pairs of hardware threads at twice the latency of others, where no cut has all of them; but every
+CPU's sibling is still the nearest to it.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -18,9 +20,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 from scipy.cluster.hierarchy import cut_tree, linkage
+from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import squareform
 
-from corewise.analysis.latency.levels import Labels, Matrix, group_means, partitions, without_outliers
+from corewise.analysis.latency.levels import (
+    LEAST_RATIO,
+    Labels,
+    Matrix,
+    group_means,
+    partitions,
+    without_outliers,
+)
 
 COMPLETE_FROM = 0.75
 """Share of CPUs in groups of one size, from which a rest of that size is one, too."""
@@ -38,6 +48,8 @@ MOST_GROUPS = 0.75
 """Share of the groups in which rows must say so: a lucky draw in one is none."""
 MOST_THREADS = 8
 """Hardware threads of a core."""
+FEWEST_PAIRED, NEAREST = 8, 0.9
+"""CPUs whose siblings say something, and the share of them to which no other CPU is nearer."""
 _FEWEST_PARTS = 8
 _SHUFFLES = 20
 _CLEAR = 3e-4
@@ -53,6 +65,7 @@ class Group:
     cpus : sorted.
     parts : the groups inside, by their first CPU; single CPUs are groups without parts.
     latency_ns : median between CPUs of different parts; 0 for a single CPU.
+    range_ns : the least and the largest of these.
     is_core : whether these are hardware threads of one core.
     how : ``near``, ``completed`` by symmetry, or ``rows`` that are equal; ``all`` for the whole, ``cpu``
         for one.
@@ -61,6 +74,7 @@ class Group:
     cpus: tuple[int, ...]
     how: str
     latency_ns: float = 0.0
+    range_ns: tuple[float, float] = (0.0, 0.0)
     parts: list[Group] = field(default_factory=list)
     is_core: bool = False
 
@@ -70,11 +84,15 @@ def find_groups(latency_ns: Matrix) -> Group:
     cpus = len(latency_ns)
     positive = np.where(np.eye(cpus, dtype=bool), 1.0, latency_ns)
     log_latency = np.log(positive)
-    found: dict[tuple[int, ...], str] = {}
     levels = partitions(without_outliers(log_latency))
-    for labels in levels:
-        found.update(dict.fromkeys(_members(labels), "near"))
-    for labels in _completed(levels, cpus):
+    completed = _completed(levels, cpus)
+    pairs = _siblings(log_latency)
+    if pairs is not None and all(_members(labels) != _members(pairs) for labels in completed):
+        means = without_outliers(group_means(log_latency, pairs))
+        levels = [*(level[pairs] for level in partitions(means)), pairs]
+        completed = _completed(levels, cpus)
+    found = {group: "near" for labels in levels for group in _members(labels)}
+    for labels in completed:
         for group in _members(labels):
             found.setdefault(group, "completed")
     for group in _equal_rows(log_latency, [*levels, np.arange(cpus)]):
@@ -83,9 +101,33 @@ def find_groups(latency_ns: Matrix) -> Group:
 
 
 def _members(labels: Labels) -> list[tuple[int, ...]]:
-    """The groups of more than one CPU."""
+    """The groups of more than one CPU, in order."""
     groups = [tuple(np.flatnonzero(labels == group).tolist()) for group in range(int(labels.max()) + 1)]
-    return [group for group in groups if len(group) > 1]
+    return sorted(group for group in groups if len(group) > 1)
+
+
+# ---- siblings --------------------------------------------------------------------------------------------
+
+
+def _siblings(log_latency: Matrix) -> Labels | None:
+    """The CPUs in pairs of hardware threads: of all ways to pair them the nearest."""
+    cpus = np.arange(len(log_latency))
+    if len(cpus) < FEWEST_PAIRED:
+        return None
+    apart = log_latency.copy()
+    np.fill_diagonal(apart, apart.max() * len(cpus) + 1)
+    sibling = linear_sum_assignment(apart)[1]
+    if not np.array_equal(sibling[sibling], cpus):
+        return None
+    own = apart[cpus, sibling]
+    apart[cpus, sibling] = np.inf
+    np.fill_diagonal(apart, np.inf)
+    others = apart.min(axis=1)
+    if np.mean(own <= others) < NEAREST or np.median(own) >= np.log(SMT_BELOW_NS):
+        return None
+    if np.median(others - own) < np.log(LEAST_RATIO):
+        return None
+    return np.unique(np.minimum(cpus, sibling), return_inverse=True)[1].astype(np.int64)
 
 
 # ---- symmetry --------------------------------------------------------------------------------------------
@@ -246,4 +288,6 @@ def _measure(group: Group, latency_ns: Matrix) -> None:
         _measure(part, latency_ns)
     own = part_of[list(group.cpus)]
     values = latency_ns[np.ix_(group.cpus, group.cpus)][own[:, None] < own[None, :]]
-    group.latency_ns = float(np.median(values)) if len(values) else 0.0
+    if len(values):
+        group.latency_ns = float(np.median(values))
+        group.range_ns = (float(values.min()), float(values.max()))

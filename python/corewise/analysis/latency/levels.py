@@ -151,11 +151,12 @@ def _stands_out(log_latency: Matrix, coarser: Labels, level: Labels, finer: Labe
         return False
     middle = (near + far) / 2
     overlap = (np.mean(inside > middle) + np.mean(between < middle)) / 2
+    clear = len(between) <= HANDFUL and overlap == 0 and far - near >= np.log(HANDFUL_RATIO)
     return bool(
         overlap <= MOST_OVERLAP
         and _step_at_border(log_latency, coarser, level) >= np.log(LEAST_STEP)
         and _crispness(log_latency, coarser, level, finer) >= LEAST_CRISP
-        and (far - near) / _scatter(between) > MORE_THAN_CHANCE * _by_chance(coarser, level, finer)
+        and (clear or (far - near) / _scatter(between) > MORE_THAN_CHANCE * _by_chance(coarser, level, finer))
     )
 
 

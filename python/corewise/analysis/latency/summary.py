@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corewise.analysis.latency.groups import SMT_BELOW_NS, Group
+from corewise.analysis.latency.groups import MOST_THREADS, SMT_BELOW_NS, Group
 from corewise.analysis.latency.links import LatencyTree, TreeLevel
 from corewise.errors import bad_field
 
@@ -94,9 +94,10 @@ def level_rows(tree: LatencyTree, names: Sequence[str], root: Group) -> list[Lev
 
 
 def _looks_like(level: TreeLevel, groups: Sequence[Group], inside_ns: float, outside_ns: float) -> str:
-    if level.is_core or inside_ns < SMT_BELOW_NS:
+    cpus = max(len(part.cpus) for part in groups)
+    if level.is_core or (inside_ns < SMT_BELOW_NS and cpus <= MOST_THREADS):
         return "hardware threads of a core"
-    if outside_ns >= _SOCKET_FROM_NS and inside_ns >= _CACHE_BELOW_NS:
+    if outside_ns >= _SOCKET_FROM_NS and inside_ns >= _CACHE_BELOW_NS and cpus > _SMALL:
         return "sockets or dies"
     largest = max(len(part.parts) for part in groups)
     if largest <= _SMALL:

@@ -44,6 +44,10 @@ TIME_ALONE = 0.5
 """Of the time for several patterns: for the best placement of each pattern alone, together."""
 TIME_OF_PACKETS = 0.15
 """Of the time for the shared placement, where packets decide among its leaders."""
+LOADS = "bottleneck"
+LOADS_ALIKE = "every placement has the same link loads, so their times decide"
+_TIMED, _ROUNDING = 5, 1e-9
+"""Random placements whose times say whether they differ at all, and by how much sums may."""
 MOST_EXCHANGED = 20
 """Units up to which the order of the group of all exchanges is a number of 64 bits."""
 MOST_SYMMETRIC = 128
@@ -242,6 +246,12 @@ def study_placements(
     search = search_by_replay if objective == REPLAY else search_placements
     found = search(costs, starts)
     identity = costs.in_order()
+    if settings.left_open and objective == LOADS and _times_alone_differ(costs, found):
+        by_time = study_placements(
+            patterns, machine, "flow", seed, source, weights=weights, named=named, given=given,
+            programs=programs, settings=settings.with_(left_open=False, certify=False),
+        )  # fmt: skip
+        return replace(by_time, statement=f"{LOADS_ALIKE}; {by_time.statement}")
     candidates = _candidates(costs, found, identity, given, starts if named else {})
     least = costs.of(found.unit_of_rank)
     rows = tuple(
@@ -270,6 +280,19 @@ def study_placements(
         optimal=tuple(tuple(units) for units in found.optimal),
         certificate=found.certificate,
     )
+
+
+def _times_alone_differ(costs: Costs, found: Outcome) -> bool:
+    """Whether every placement is proven to have one bottleneck, and some take longer than others by flow."""
+    if found.worst is None or not (found.proven_optimal and found.worst_proven):
+        return False
+    if costs.of(found.worst) != costs.of(found.unit_of_rank):
+        return False
+    by_time = Costs(costs.machine, costs.patterns, costs.weights, costs.settings.with_(objective="flow"))
+    ranks = costs.patterns[0].ranks
+    drawn = costs.searcher.random_placements(ranks, _TIMED, costs.settings.seed)
+    times = by_time.of_all([found.unit_of_rank, costs.in_order(), *(costs.allowed(each) for each in drawn)])
+    return max(times) > min(times) * (1 + _ROUNDING)
 
 
 def _all_alike(costs: Costs, found: Outcome, symmetry_order: int | None) -> bool:

@@ -86,6 +86,8 @@ class Settings:
         the search, at most `MOST_WORKERS`, else one.
     replay : callable or None
         Predicted time of a recorded run in ns, of a placement; with objective ``replay`` alone.
+    left_open : bool
+        Nobody asked for the objective: where every placement costs the same by link loads, times decide.
     """
 
     objective: str = "bottleneck"
@@ -100,6 +102,7 @@ class Settings:
     leaders: int = 0
     workers: int | None = None
     replay: Callable[[Sequence[int]], float] | None = None
+    left_open: bool = False
 
     def with_(self, **changes: Any) -> Settings:
         """The same with other values."""
@@ -111,7 +114,8 @@ def settings_for(machine: Machine, ranks: int, objective: str | None, settings: 
 
     Where a proof is certain to be tried, the objective is the bottleneck; beyond, contended time by flow,
     since placements of one bottleneck differ in time and nothing would be proven anyway. There packets
-    decide among what is about equally quick by flow.
+    decide among what is about equally quick by flow. Where a proof then says that all placements have one
+    bottleneck, contended time decides, too (`study_placements`).
 
     Parameters
     ----------
@@ -127,7 +131,7 @@ def settings_for(machine: Machine, ranks: int, objective: str | None, settings: 
     endless = not certain and settings.method in ("auto", "portfolio") and chosen not in LINEAR
     ends = not endless or settings.evaluations is not None
     leaders = MOST_LEADERS if objective is None and chosen == "flow" else 0
-    return settings.with_(objective=chosen, ends_by_itself=ends, leaders=leaders)
+    return settings.with_(objective=chosen, ends_by_itself=ends, leaders=leaders, left_open=objective is None)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,9 @@ A `Need` is met by any one of its ranks, and a rank goes on when all its needs a
 outside of MPI might still have come: nobody who waits for it is called stuck. Only ranks that wait for each
 other in a closed group are called a deadlock.
 
+A rank notes that it finished, called MPI_Abort or ran its exit handlers, and the signals of a fault. Who is
+killed, or leaves by _exit() or exec, notes nothing: these cannot be told apart.
+
 SPDX-License-Identifier: BSD-3-Clause
 """
 
@@ -15,16 +18,18 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from corewise._core import CodePlace, Crash, OpenCall, OpenOperation, RankSummary, World
 from corewise.data.profile import datatype_text
-from corewise.data.quantities import bytes_text, count_text, time_text
+from corewise.data.quantities import bytes_text, count_text, cpu_list, time_text
 from corewise.data.symbols.addresses import CodePoint, find_points, object_state
 from corewise.data.symbols.elf import follows_call
 
 NO_PEER, PROC_NULL, ANY, OUTSIDE = -1, -2, -3, -4
-_FINALIZE = "MPI_Finalize"
+_FINALIZE, _ABORT = "MPI_Finalize", "MPI_Abort"
 _NEVER_WAIT = frozenset({"MPI_Bsend", "MPI_Bsend_c"})
 _ANY_REQUEST = ("MPI_Waitany", "MPI_Waitsome")
 _MOST_NAMED = 4
@@ -62,7 +67,8 @@ class RankState:
     needs : tuple of Need
         What it waited for; all of it.
     crash : str
-        The signal that ended it and where: "SIGSEGV in solve(), solve.c:88"; else empty.
+        The signal that ended it and where: "SIGSEGV in solve(), solve.c:88"; else empty. A rank that had
+        finished or called MPI_Abort before keeps that state.
     """
 
     rank: int
@@ -86,12 +92,12 @@ class RankState:
 
 @dataclass(frozen=True)
 class RunEnd:
-    """How a run ended that did not finish.
+    """How a run ended that did not finish, or in which a rank crashed after MPI_Finalize.
 
     Attributes
     ----------
     ranks : tuple of RankState
-        In order; of a run that finished, empty.
+        In order; of any other run that finished, empty.
     deadlocks : tuple of tuple of int
         Each a cycle: every rank waits for the next one, the last for the first.
     statements : tuple of str
@@ -108,18 +114,19 @@ class RunEnd:
 
 
 FINISHED = RunEnd()
-"""Of a run that finished."""
+"""Of a run that finished, and no rank of which crashed later."""
 
 
 def explain_end(world: World) -> RunEnd:
-    """How a world ended; empty where all its ranks finished or where its files cannot say.
+    """How a world ended; empty where all ranks finished and none crashed later, or if its files cannot say.
 
     Parameters
     ----------
     world : World
         Read with the time at which its launcher ended, so that "since" covers the hang.
     """
-    if all(rank.ending == "finalized" for rank in world.ranks) and len(world.ranks) == world.size:
+    finished = all(rank.ending == "finalized" for rank in world.ranks) and len(world.ranks) == world.size
+    if finished and not any(rank.end.crash for rank in world.ranks):
         return FINISHED
     if not any(rank.end.open or rank.end.last.procedure for rank in world.ranks):
         return FINISHED
@@ -146,29 +153,41 @@ class _Group:
         if rank is None:
             return RankState(number, "missing", "left no readable trace")
         open_call = _longest(rank)
-        crash = next(iter(rank.end.crash), None)
-        if crash is not None and rank.ending != "finalized":
-            return self._of_call(rank, open_call, "crashed", crash_text(crash, self.started_ns))
+        crash = next((crash_text(each, self.started_ns) for each in rank.end.crash), "")
         if rank.ending == "finalized":
-            after = f", then {crash_text(crash, self.started_ns)}" if crash is not None else ""
-            return RankState(number, "finished", f"finished{after}")
+            return RankState(number, "finished", f"finished{_then(crash)}", crash=crash)
         if rank.ending == "aborted":
-            return self._aborted(rank)
+            return self._aborted(rank, crash)
+        if crash:
+            return self._of_call(rank, open_call, "crashed", crash)
         if rank.end.exit_ns >= 0:
             return self._exited(rank, open_call)
         if open_call is None:
             return self._outside(rank)
         return self._of_call(rank, open_call, "in call", "")
 
-    def _aborted(self, rank: RankSummary) -> RankState:
-        where = self.where(rank.end.last.called_from)
-        return RankState(
-            rank.rank,
-            "aborted",
-            f"called MPI_Abort with code {rank.abort_code}" + (f", {where}" if where else ""),
-            "MPI_Abort",
-            where=where,
-        )
+    def _aborted(self, rank: RankSummary, crash: str) -> RankState:
+        where = self._abort_place(rank)
+        said = f"called MPI_Abort with code {rank.abort_code}" + (f", {where}" if where else "")
+        return RankState(rank.rank, "aborted", f"{said}{_then(crash)}", _ABORT, where=where, crash=crash)
+
+    def _abort_place(self, rank: RankSummary) -> str:
+        """Where it called MPI_Abort; empty if unknown. The call may return, and others follow."""
+        last = rank.end.last
+        return self.where(last.called_from) if last.procedure == _ABORT else self._one_abort
+
+    @cached_property
+    def _one_abort(self) -> str:
+        """The place in which all ranks that aborted did so; empty where there are several.
+
+        Places are counted for all ranks together.
+        """
+        names = self.world.procedures
+        found = [site for site in self.world.sites if names[site.procedure] == _ABORT]
+        aborted = sum(rank.ending == "aborted" for rank in self.world.ranks)
+        if len(found) != 1 or found[0].ranks != aborted:
+            return ""
+        return self.where(_Offset(found[0].object, found[0].file_offset))
 
     def _exited(self, rank: RankSummary, open_call: OpenCall | None) -> RankState:
         if open_call is None:
@@ -208,7 +227,7 @@ class _Group:
             crash=first,
         )
 
-    def where(self, place: CodePlace) -> str:
+    def where(self, place: CodePlace | _Offset) -> str:
         """A call site as ``file.c:7``."""
         return _short_place(place, self.started_ns, returns=True)
 
@@ -283,6 +302,10 @@ def _counts(rank: RankSummary) -> dict[int, int]:
     for made in rank.end.collectives:
         counts[made.comm] = counts.get(made.comm, 0) + made.count
     return counts
+
+
+def _then(crash: str) -> str:
+    return f", then {crash}" if crash else ""
 
 
 def _with(state: RankState, doing: str, needs: tuple[Need, ...]) -> RankState:
@@ -369,6 +392,13 @@ def _on(world: World, call: OpenOperation) -> str:
 # ---- places ----------------------------------------------------------------------------------------------
 
 
+class _Offset(NamedTuple):
+    """A place as call sites are listed: as an offset into the file of the code."""
+
+    object: str
+    offset: int
+
+
 def crash_text(crash: Crash, started_ns: int) -> str:
     """A crash as ``SIGSEGV in solve(), solve.c:88``.
 
@@ -392,7 +422,7 @@ def _may_have_called(place: CodePlace) -> bool:
     return ours and "/libcorewise" not in place.object and follows_call(place.object, place.offset)
 
 
-def _point(place: CodePlace, started_ns: int, returns: bool) -> CodePoint:
+def _point(place: CodePlace | _Offset, started_ns: int, returns: bool) -> CodePoint:
     if not place.object or object_state(place.object, started_ns) == "changed":
         return CodePoint()
     return find_points(place.object, [place.offset], returns=returns)[0]
@@ -407,7 +437,7 @@ def _function_place(place: CodePlace, started_ns: int, returns: bool) -> str:
     return f"{inner}(), {source}"
 
 
-def _short_place(place: CodePlace, started_ns: int, returns: bool) -> str:
+def _short_place(place: CodePlace | _Offset, started_ns: int, returns: bool) -> str:
     point = _point(place, started_ns, returns)
     if point.line:
         return f"{Path(point.file).name}:{point.line}"
@@ -416,7 +446,7 @@ def _short_place(place: CodePlace, started_ns: int, returns: bool) -> str:
     return _bare(place) if place.object or place.offset else ""
 
 
-def _bare(place: CodePlace) -> str:
+def _bare(place: CodePlace | _Offset) -> str:
     return f"{Path(place.object).name}+0x{place.offset:x}" if place.object else f"0x{place.offset:x}"
 
 
@@ -474,18 +504,28 @@ def _statements(
 ) -> list[str]:
     truncated = _truncations(group, states)
     said = truncated + [f"rank {state.rank}: {state.crash}" for state in states if state.state == "crashed"]
-    said += [f"rank {state.rank} {state.doing}" for state in states if state.state in ("aborted", "exited")]
+    said += [f"rank {state.rank} {state.doing}" for state in states if _left_on_its_own(state)]
     said += _disagreements(group, states)
     if not truncated:  # its receive would have ended, and no cycle with it
         said += [f"deadlock: {_circle(states, cycle)}" for cycle in deadlocks]
     said += _mismatches(group, states)
     if not said:
         said = _waited_for(states)
-    if not said and any(state.state in ("in call", "outside") for state in states):
-        said = [
-            "no rank crashed, aborted or exited, and none waited for another: they were ended from outside"
-        ]
-    return said
+    return said or _no_note(states)
+
+
+def _left_on_its_own(state: RankState) -> bool:
+    return state.state in ("aborted", "exited") or (state.state == "finished" and bool(state.crash))
+
+
+def _no_note(states: Sequence[RankState]) -> list[str]:
+    """What is known where no rank noted why it ended, and nobody is known to have been waited for."""
+    silent = [state.rank for state in states if state.state in ("in call", "outside")]
+    if not silent:
+        return []
+    who = f"rank{'s' if len(silent) > 1 else ''} {cpu_list(silent)}"
+    noted = f"no end of {who} was noted, and no rank is known to have waited for another"
+    return [f"{noted}: SIGKILL, SIGTERM, _exit() and exec leave no note"]
 
 
 def _truncations(group: _Group, states: Sequence[RankState]) -> list[str]:

@@ -96,7 +96,7 @@ def place(
             patterns, machine, settings.objective, seed, str(sources[0]),
             weights=weights, settings=settings, named=named, given=given, programs=programs,
         )  # fmt: skip
-    costs = Costs(machine, study.patterns, study.weights, settings)
+    costs = Costs(machine, study.patterns, study.weights, settings.with_(objective=study.objective))
     answer = Answer(
         study=study, on_host=on_host, collectives=collectives, clock=clock, clock_is_ours=seconds is None,
         explained="given" if given is not None else "best", spare=idle, export=_export(study, files, cluster),

@@ -254,8 +254,9 @@ def check_export(form: str | None, file: Path | None) -> Path:
     if file is not None and form not in RANK_FILE_FORMS:
         forms = " or ".join(RANK_FILE_FORMS)
         raise InputError(f"--export-file: found without a rank file, allowed: only with --export {forms}")
-    path = Path(file or "rankfile").absolute()
+    path = Path(file or "rankfile")
     if form in RANK_FILE_FORMS:
+        path = path.absolute()
         check_target(path)
         if path.is_file() and not is_rank_file(read_text(path)):
             raise InputError(f"{path}: found a file that is no rank file, allowed: a new file or a rank file")

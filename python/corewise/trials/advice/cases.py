@@ -53,7 +53,8 @@ def record(line: Line, folder: Path, limit_s: float | None = None) -> None:
         shutil.rmtree(folder)  # it was new, and says nothing
         raise RunError(
             f"{' '.join(line.program)}: no rank called {line.mpi.name}'s MPI_Init through the preload. Not "
-            "an MPI program, linked statically, or linked to another MPI (corewise doctor)"
+            "an MPI program, linked statically or to another MPI (corewise doctor), setuid, or the loader "
+            "could not load the preload"
         )
 
 
@@ -77,7 +78,7 @@ def line_of_profile(folder: Path, profile: Profile) -> tuple[Line | None, str]:
             return line_of(meta.command, None, None), ""
         words, ranks, launcher = recorded_program(folder)
         return line_of(words, ranks, launcher), ""
-    except InputError as error:
+    except (InputError, RunError) as error:
         return None, str(error)
 
 

@@ -1,6 +1,6 @@
 """Groups and links from latencies: real processors, trees with noise, and shapes that have no groups.
 
-`matrices.npz` holds the upper triangles, in tenths of a nanosecond, of eleven matrices that users of
+`matrices.npz` holds the upper triangles, in tenths of a nanosecond, of twelve matrices that users of
 nviennot/core-to-core-latency (MIT, commit 96a943a) measured; what each processor is, is its vendor's word.
 """
 
@@ -68,6 +68,8 @@ PROCESSORS: dict[str, Groups] = {
     "m1-ultra": set(),
     "kunpeng-920-6426": neighbours(0, 64, 32) | neighbours(0, 64, 4),
     "ryzen-9-5950x": both_threads(16, 8) | siblings(16),
+    # Its clock knows 5, 10, 15 and 21 ns, and some siblings are as far apart as some cores.
+    "ryzen-9-7950x": neighbours(0, 32, 16) | neighbours(0, 32, 2),
     "core-i9-12900k": neighbours(0, 16, 2) | neighbours(16, 24, 4),
     # The two rings of a socket do not show: which one a line's home is on changes from pair to pair.
     "dual-xeon-e5-2680v4": both_threads(28, 14) | siblings(28),
@@ -207,6 +209,29 @@ def test_one_pair_of_threads_measured_too_long_is_completed() -> None:
     rows = level_rows(tree := latency_tree(root, matrix), level_names(tree, [], "names"), root)
     assert [row.name for row in rows] == ["cluster", "core"]
     assert set(rows[1].found) == {"near", "completed"}
+
+
+def test_threads_that_a_coarse_clock_shows_at_two_latencies() -> None:
+    """No cut has all siblings: some are as far apart as two cores once were by a lucky draw."""
+    for seed in range(20):
+        matrix, groups = noisy_tree([2, 8, 2], [70, 17, 5.3], 0.02, 0, seed)
+        pairs = [group for group in groups if len(group) == 2]
+        for pair in pairs[::2]:
+            matrix[pair] = matrix[pair[::-1]] = 10.6
+        stray = (
+            pairs[1][0],
+            next(group for group in groups if len(group) == 16 and pairs[1][0] not in group)[0],
+        )
+        matrix[stray] = matrix[stray[::-1]] = 10.3
+        assert all_groups(find_groups(matrix)) == groups, seed
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.08])
+def test_two_groups_of_three(noise: float) -> None:
+    """Nine latencies between them have no scatter to speak of; a factor of two is no chance."""
+    for seed in range(20):
+        matrix, groups = noisy_tree([2, 3], [60, 30], noise, 0, seed)
+        assert all_groups(find_groups(matrix)) == groups, seed
 
 
 # ---- what has no groups ----------------------------------------------------------------------------------

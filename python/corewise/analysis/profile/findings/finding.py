@@ -17,6 +17,7 @@ from corewise.analysis.profile.findings.efficiency import Efficiency
 KINDS: Mapping[str, str] = MappingProxyType(
     {
         "unfinished": "the run did not finish, and where it came to its end",
+        "late-crash": "a rank crashed after MPI_Finalize",
         "computing": "most of the run is outside MPI",
         "communication": "most of the run is in MPI",
         "more-ranks-than-cores": "more ranks than cores that they may run on",

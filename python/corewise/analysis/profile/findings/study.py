@@ -49,18 +49,20 @@ def _by_share(found: list[Finding]) -> list[Finding]:
 
 
 def _unfinished(run: Run) -> list[Finding]:
-    """Where a run that did not finish came to its end."""
+    """Where a run that did not finish came to its end, or where a rank crashed that had finished."""
     end = run.analysis.end
     if not end.statements:
         return []
     where = "; ".join(f"rank {each.rank}: {each.doing}" for each in end.ranks[:2])
+    if run.analysis.ending.finished:
+        return [Finding("late-crash", f"a rank crashed after MPI_Finalize: {end.statements[0]}", where)]
     return [Finding("unfinished", f"the run did not finish: {end.statements[0]}", where)]
 
 
 def _nothing(run: Run) -> list[Finding]:
     """That no rule found anything; silent about runs of which nothing is known, or that did not finish."""
     share = run.analysis.mpi_share
-    if share <= 0 or run.analysis.end.statements:
+    if share <= 0 or (run.analysis.end.statements and not run.analysis.ending.finished):
         return []
     why = f"MPI takes {share_text(share)} of the run"
     if share >= LEAST_SHARE:
