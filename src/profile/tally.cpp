@@ -511,9 +511,11 @@ class Tally : public TallyListener {
     datatype(named);
   }
 
-  /// The last that is known of a rank that did not finish: its crash, or the end of the run.
+  /// The last that is known of a rank that did not finish: its crash, or the end of the run. A crash after
+  /// MPI_Finalize is no part of the run.
   [[nodiscard]] std::uint64_t end_of_life() const {
     const trace::FileHeader& header = reader_.header();
+    if (out_.rank.ending == Ending::finalized) return 0;
     if (!out_.rank.end.crash.empty()) return header.crash.ticks;
     if (out_.exit_ticks != 0) return out_.rank.ending == Ending::running ? out_.exit_ticks : 0;
     const double lived_ns = static_cast<double>(ended_realtime_ns_) - static_cast<double>(header.start_realtime_ns);

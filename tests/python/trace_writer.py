@@ -57,7 +57,8 @@ class RankTrace:
 
     Version 1, until something is recorded that only version 2 knows; version 3 is asked for. `cpus` is the
     affinity mask (None: one processing unit by rank); `comms` are further communicators, (name, world ranks)
-    from index 1 on. `signal` and `instruction` are the crash, `exit_ticks` when it ran its exit handlers.
+    from index 1 on. `signal` and `instruction` are the crash, so many ticks `later` than the last call;
+    `exit_ticks` is when it ran its exit handlers.
     """
 
     rank: int
@@ -80,6 +81,7 @@ class RankTrace:
     now: int = START_TICKS + 100
     signal: int = 0
     instruction: int = 0
+    later: int = 0
     exit_ticks: int = 0
     open_call: bytes = b""
 
@@ -192,7 +194,9 @@ class RankTrace:
             64, b"\0"
         )
         version_2 = later if self.version >= 2 else b""
-        crash = struct.pack("<IiQQQII", self.signal, 0, self.end_ticks, self.instruction, 0, 0, 0)
+        crash = struct.pack(
+            "<IiQQQII", self.signal, 0, self.end_ticks + self.later, self.instruction, 0, 0, 0
+        )
         version_3 = crash + struct.pack("<QQ", 0, self.exit_ticks) if self.version >= 3 else b""
         return (start + times + ending + names + cpus + cpus + version_2 + version_3).ljust(4096, b"\0")
 

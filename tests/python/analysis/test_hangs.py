@@ -112,6 +112,9 @@ def test_a_crash_after_finalize_is_said_though_all_ranks_finished(tmp_path: Path
     assert end.statements == (f"rank 0 {CRASHED}",)
     found = find_out(tmp_path / "b.cw").rows[0]
     assert (found.kind, found.title) == ("late-crash", f"a rank crashed after MPI_Finalize: rank 0 {CRASHED}")
+    first.later = 10**9
+    world = load_profile(tw.write_run(tmp_path / "c.cw", [first, second])).world
+    assert world.ranks[0].wall_ns < 10**9, "what comes after MPI_Finalize is no part of the run"
 
 
 def test_a_crash_after_finalize_while_another_rank_is_inside(tmp_path: Path) -> None:
