@@ -24,12 +24,11 @@ namespace corewise::place {
 
 namespace {
 
-/// Of a local search for the start of a proof, and of one for the worst placement, up to so many messages; of more
-/// messages proportionally fewer.
+/// Of a local search for the start of a proof, and of one for the worst placement.
 constexpr std::uint64_t start_evaluations = 200'000;
-constexpr std::uint64_t few_messages = 256;
 /// Of a portfolio for the start of a proof: a round or two.
 constexpr std::uint64_t start_proposals = 200'000;
+constexpr std::uint64_t few_messages = 256;
 constexpr double rounding = 1e-9;
 
 machine::Placement identity(int ranks) {
@@ -44,16 +43,17 @@ std::unique_ptr<IncrementalCost> make_cost(Objective objective, const RoutedShar
   return std::make_unique<LinkLoadCost>(shares, work);
 }
 
-std::uint64_t short_evaluations(const Workload& work, const SearchOptions& options) {
+/// An effort in placements, or proportionally less where there are more than few messages.
+std::uint64_t scaled(std::uint64_t effort, const Workload& work) {
   std::uint64_t messages = 1;
   for (const auto& phase : work.phases) messages += phase.size();
-  return std::min(options.local_evaluations, start_evaluations * few_messages / std::max(few_messages, messages));
+  return effort * few_messages / std::max(few_messages, messages);
 }
 
 WorstReference worst_locally(IncrementalCost& cost, const Workload& work, const SearchOptions& options) {
   LocalSearchOptions local;
   local.seed = options.seed;
-  local.budget_evaluations = short_evaluations(work, options);
+  local.budget_evaluations = std::min(options.local_evaluations, scaled(start_evaluations, work));
   local.direction = Direction::maximise;
   local.limits = options.limits;
   LocalSearchResult found = local_search(cost, {identity(work.ranks)}, local);
@@ -330,8 +330,8 @@ Result<SearchResult> Searcher::search_by_portfolio(const Workload& work, const S
 /// A short local search and a short portfolio for a good start, then the tree.
 Result<SearchResult> Searcher::search_bounded(const Workload& work, const SearchOptions& options) {
   SearchOptions first = options;
-  first.local_evaluations = short_evaluations(work, options);
-  first.proposals = std::min(options.proposals, start_proposals);
+  first.local_evaluations = std::min(options.local_evaluations, scaled(start_evaluations, work));
+  first.proposals = std::min(options.proposals, scaled(start_proposals, work));
   first.leaders = 0;
   first.workers = 1;
   first.starts.push_back({"local", search_locally(work, first).placement});

@@ -43,7 +43,8 @@ def open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            nowhere = os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.set_inheritable(nowhere, True)
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if sys.stderr is None:

@@ -11,6 +11,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -47,6 +48,8 @@ _SHARED = ("base/knobs.cpp", "base/units.cpp", "preload/guard.cpp", "preload/env
 """Sources that every library has."""
 _FORTRAN = "fortran.cpp"
 """A library's source that is compiled where the MPI has Fortran."""
+_NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
+"""Errors of a full or broken disk."""
 FLAGS = (
     "-std=c++20",
     "-O2",
@@ -328,7 +331,7 @@ def _scratch() -> Iterator[Path]:
         try:
             yield Path(folder)
         except OSError as error:
-            if error.filename is not None:
+            if error.filename is not None or error.errno not in _NO_PLACE:
                 raise
             raise RunError(f"{folder}: nothing can be built there: {error.strerror or error}") from error
 

@@ -268,8 +268,8 @@ def of_program(program: Path) -> MpiLibrary | None:
         if any(place == folder and found.startswith(name) for place, found in loaded):
             return mpi
     places = [place for place, found in loaded if found.startswith("libmpi")]
-    for launcher, failure in find_failed().items():
-        if any(place.is_relative_to(launcher.parent.parent.resolve()) for place in places):
+    for launcher, failure in find_failed().items() if places else ():
+        if any(place.is_relative_to(launcher.parent.resolve().parent) for place in places):
             raise RunError(failure)
     return None
 

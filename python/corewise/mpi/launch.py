@@ -104,7 +104,7 @@ class LaunchPlan:
         variables : name -> value.
         """
         line, own = list(self.command[self.launcher_words :]), ""
-        if own_preload.PRELOAD in variables:
+        if own_preload.PRELOAD in variables and self.program is None:
             line, own = own_preload.taken(line, self.mpi.family)
         options: list[str] = []
         for name, value in variables.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ _OPTIONS = {"mpich": ("genv", "env"), "openmpi": ("x",)}
 """Options that set a variable of the ranks: NAME=VALUE, under MPICH also NAME VALUE, under Open MPI NAME."""
 _FOR_ALL = "genv"
 """The option that holds for all programs of a line; the others hold for one."""
-_IN_ANOTHER_FORM = re.compile(rf"-+(g?env=|g?mca mca_base_env_list \S*?){PRELOAD}\b")
+_IN_ANOTHER_FORM = re.compile(rf"-+(g?env=|g?mca mca_base_env_list (\S*;)?){PRELOAD}\b")
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _settings(words: Sequence[str], family: str) -> Iterator[_Setting]:
     at, ours = 0, True
     while at < len(words):
         word = words[at]
-        ours = word == ":" or (ours and not is_program(word))
+        ours = word == ":" or (ours and not is_program(shutil.which(word) or word))
         if ours and word.startswith("-") and word.lstrip("-") in _OPTIONS[family] and at + 1 < len(words):
             found = _setting(words, at, family)
             yield found

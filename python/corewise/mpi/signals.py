@@ -21,7 +21,7 @@ GRACE_S = 10.0
 """A launcher that was told to end gets so much time for it."""
 _GROUP_S = 0.5
 """A signal to our group has ended the witness by then, also on a busy host."""
-_WITNESS = ("/bin/sh", "-c", "trap '' HUP QUIT TERM; exec cat")
+_WITNESS = ("/bin/sh", "-c", "trap '' HUP QUIT TERM; read -r line")
 
 
 class _Witness:
@@ -45,8 +45,10 @@ class _Witness:
     def group_was_interrupted(self) -> bool:
         """Whether the interrupt that has just come went to all of the group."""
         try:
-            self._process.wait(_GROUP_S)
+            status = self._process.wait(_GROUP_S)
         except subprocess.TimeoutExpired:
+            return False
+        if status != -signal.SIGINT:  # it cannot tell
             return False
         self._close()
         with suppress(OSError):  # without a new one, the next interrupt counts as the group's
@@ -76,6 +78,7 @@ class Told:
         self.received: list[int] = []
         self._launcher: subprocess.Popen[bytes] | None = None
         self._kill: threading.Timer | None = None
+        self._is_early = False  # an interrupt came before there was a launcher
         self._witness: _Witness | None = None
 
     def pass_on_to(self, launcher: subprocess.Popen[bytes]) -> None:
@@ -88,6 +91,8 @@ class Told:
         self._launcher = launcher
         if self.received:
             self.end()
+        elif self._is_early:
+            launcher.send_signal(signal.SIGINT)
 
     def end(self) -> None:
         """Tells the launcher to end, and kills it where it does not in time.
@@ -100,7 +105,8 @@ class Told:
         self._kill.daemon = True
         # Every launcher ends its ranks on SIGTERM; on the others some die alone and leave them behind.
         self._launcher.send_signal(signal.SIGTERM)
-        self._kill.start()
+        with suppress(RuntimeError):  # no thread to be had: then it has all the time it wants
+            self._kill.start()
 
     @contextmanager
     def handled(self) -> Iterator[None]:
@@ -138,7 +144,10 @@ class Told:
         self.end()
 
     def _on_interrupt(self, number: int, frame: object) -> None:
-        if self.received or self._launcher is None or self._witness is None:
+        if self.received or self._witness is None:
             return
-        if not self._witness.group_was_interrupted():
+        group = self._witness.group_was_interrupted()
+        if self._launcher is None:
+            self._is_early = True
+        elif not group:
             self._launcher.send_signal(signal.SIGINT)

@@ -63,7 +63,7 @@ constexpr std::uint64_t kCompared = 65536;
 [[gnu::noinline]] int run(Communicator& on, const Choice& choice, const Call& call) {
   int code = MPI_SUCCESS;
   on.team->look_for_windows();
-  looks_become_due();
+  looks_become_due(on.ranks);
   try {
     choice.row->run(on.team->rank, call, choice.parameters);
     if (on.team->board.bytes_now() >= kCompared) code = on.team->board.judge_neighbours();

@@ -533,6 +533,22 @@ def test_a_preload_on_the_launchers_line_stays(
     assert list(decode_folder(tmp_path / "e.cw")) == [0]
 
 
+@pytest.mark.parametrize("launcher", [True, False])
+def test_a_programs_own_words_stay(
+    name: str, launcher: bool, preloaded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Also where they look like a launcher's: of a script, or behind a program that PATH has."""
+    _, main = preloaded
+    script = tmp_path / "script.sh"
+    script.write_text('#!/bin/sh\necho "$@"\nexec "$1"\n')
+    script.chmod(0o755)
+    words = [main, "-x", "LD_PRELOAD=a", "-env", "LD_PRELOAD=b"]
+    line = [library(name).mpiexec, "-n", 1, "sh", script] if launcher else [script]
+    ranks = [] if launcher else ["-n", 1, "--mpi", library(name).mpiexec]
+    done = corewise(name, tmp_path, "run", *ranks, "--", *line, *words)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, " ".join(map(str, words))), done.stderr
+
+
 @pytest.mark.both_mpis
 def test_a_preload_on_the_launchers_line_that_cannot_be_joined(
     name: str, preloaded: tuple[Path, Path], tmp_path: Path

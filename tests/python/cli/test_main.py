@@ -121,6 +121,18 @@ def test_no_file_gets_the_number_of_a_closed_stream(tmp_path: Path) -> None:
     assert json.loads(file.read_text())["ranks"] == 4
 
 
+CHILD = """
+import subprocess, sys
+from corewise.cli import console
+console.open_streams()
+sys.exit(subprocess.run(["/bin/sh", "-c", "echo said && echo noted >&2"]).returncode)
+"""
+
+
+def test_a_program_can_write_to_streams_that_were_closed() -> None:
+    assert in_shell(f"{sys.executable} -c '{CHILD}' >&- 2>&-").returncode == 0
+
+
 FULL = """
 from corewise.cli import console, main
 def noted(arguments):

@@ -115,7 +115,7 @@ def _siblings(log_latency: Matrix) -> Labels | None:
     if len(cpus) < FEWEST_PAIRED:
         return None
     apart = log_latency.copy()
-    np.fill_diagonal(apart, apart.max() * len(cpus) + 1)
+    np.fill_diagonal(apart, np.inf)
     sibling = linear_sum_assignment(apart)[1]
     if not np.array_equal(sibling[sibling], cpus):
         return None

@@ -249,7 +249,7 @@ def study_placements(
     if settings.left_open and objective == LOADS and _times_alone_differ(costs, found):
         by_time = study_placements(
             patterns, machine, "flow", seed, source, weights=weights, named=named, given=given,
-            programs=programs, settings=settings.with_(left_open=False, certify=False),
+            programs=programs, settings=settings.with_(left_open=False, method="auto"),
         )  # fmt: skip
         return replace(by_time, statement=f"{LOADS_ALIKE}; {by_time.statement}")
     candidates = _candidates(costs, found, identity, given, starts if named else {})
@@ -288,10 +288,14 @@ def _times_alone_differ(costs: Costs, found: Outcome) -> bool:
         return False
     if costs.of(found.worst) != costs.of(found.unit_of_rank):
         return False
-    by_time = Costs(costs.machine, costs.patterns, costs.weights, costs.settings.with_(objective="flow"))
     ranks = costs.patterns[0].ranks
     drawn = costs.searcher.random_placements(ranks, _TIMED, costs.settings.seed)
-    times = by_time.of_all([found.unit_of_rank, costs.in_order(), *(costs.allowed(each) for each in drawn)])
+    tried = [found.unit_of_rank, costs.in_order(), *(costs.allowed(each) for each in drawn)]
+    settings = costs.settings.with_(objective="flow", method="auto")
+    try:
+        times = Costs(costs.machine, costs.patterns, costs.weights, settings).of_all(tried)
+    except InputError:  # more bytes than a flow takes
+        return False
     return max(times) > min(times) * (1 + _ROUNDING)
 
 

@@ -131,7 +131,8 @@ def settings_for(machine: Machine, ranks: int, objective: str | None, settings: 
     endless = not certain and settings.method in ("auto", "portfolio") and chosen not in LINEAR
     ends = not endless or settings.evaluations is not None
     leaders = MOST_LEADERS if objective is None and chosen == "flow" else 0
-    return settings.with_(objective=chosen, ends_by_itself=ends, leaders=leaders, left_open=objective is None)
+    left_open = objective is None and not settings.certify
+    return settings.with_(objective=chosen, ends_by_itself=ends, leaders=leaders, left_open=left_open)
 
 
 @dataclass(frozen=True)

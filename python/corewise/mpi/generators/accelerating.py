@@ -81,7 +81,7 @@ _LOOKS = MappingProxyType(
     }
 )
 """What a program asks once, and where the answer is; see ``src/preload/accelerating/looks.hpp``."""
-_LOOK = "const int code = {call};\n  return ours::look_again(code, {found}) ? {call} : code;"
+_LOOK = "int code = {call};\n  while (ours::look_again(code, {found})) code = {call};\n  return code;"
 # The core's list has non-blocking ones (MPI_I...) and neighbour ones, but no persistent forms.
 _PASSED_ON = frozenset(
     {name for known in collective_procedures() for name in (known, f"{known}_init")} - set(_TAKEN)

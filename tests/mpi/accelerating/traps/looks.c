@@ -4,49 +4,66 @@
 
 enum { ROUNDS = 20 };
 
-static int probe(int tag) {
+static int probe(int from, int tag) {
   int found;
-  MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+  MPI_Iprobe(from, tag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
   return found;
 }
 
-static int probe_matched(int tag, MPI_Message* message) {
+static int probe_matched(int from, int tag, MPI_Message* message) {
   int found;
-  MPI_Improbe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &found, message, MPI_STATUS_IGNORE);
+  MPI_Improbe(from, tag, MPI_COMM_WORLD, &found, message, MPI_STATUS_IGNORE);
   return found;
 }
 
-/// Of one posted receive.
-static int test(int how, MPI_Request* request) {
-  int found = 0, which;
-  if (how == 2) MPI_Testany(1, request, &which, &found, MPI_STATUS_IGNORE);
-  if (how == 3) MPI_Testall(1, request, &found, MPI_STATUSES_IGNORE);
-  if (how == 4) MPI_Testsome(1, request, &found, &which, MPI_STATUSES_IGNORE);
-  return found;
+/// Of posted receives: whether all of them, or by Testany one, by Testsome some have come.
+static int test(int how, int count, MPI_Request* requests) {
+  int found = 0, which[MOST_RANKS];
+  if (how == 2) MPI_Testany(count, requests, which, &found, MPI_STATUS_IGNORE);
+  if (how == 3) MPI_Testall(count, requests, &found, MPI_STATUSES_IGNORE);
+  if (how == 4) MPI_Testsome(count, requests, &found, which, MPI_STATUSES_IGNORE);
+  return found != 0;
 }
 
-/// One round: how a message is looked for, and whether it was found.
-static int round_of(int how, int tag, int kind, int rank, int size) {
-  const int from = (rank + size - 1) % size;
-  int sent = tag, received = -1, found;
-  MPI_Request request = MPI_REQUEST_NULL;
+/// Receives what one rank has sent; whether one look found it.
+static int received_from(int from, int how, int tag, int* number) {
+  int found;
   MPI_Message message;
-  if (how >= 2) MPI_Irecv(&received, 1, MPI_INT, from, tag, MPI_COMM_WORLD, &request);
-  MPI_Send(&sent, 1, MPI_INT, (rank + 1) % size, tag, MPI_COMM_WORLD);
+  if (how == 0) {
+    found = probe(from, tag);
+    MPI_Recv(number, 1, MPI_INT, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return found;
+  }
+  found = probe_matched(from, tag, &message);
+  if (found)
+    MPI_Mrecv(number, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+  else
+    MPI_Recv(number, 1, MPI_INT, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return found;
+}
+
+/// One round: every rank sends to every other one, meets them in a collective, and looks. Returns how many looks
+/// found nothing.
+static int missed_in(int how, int tag, int kind, int rank, int size) {
+  int numbers[MOST_RANKS], missed = 0, posted = 0;
+  MPI_Request requests[MOST_RANKS];
+  for (int from = 0; from < size && how >= 2; ++from)
+    if (from != rank) MPI_Irecv(&numbers[from], 1, MPI_INT, from, tag, MPI_COMM_WORLD, &requests[posted++]);
+  for (int to = 0; to < size; ++to)
+    if (to != rank) MPI_Send(&tag, 1, MPI_INT, to, tag, MPI_COMM_WORLD);
   collective(kind, MPI_COMM_WORLD, 0, 4);
   collective(kind, MPI_COMM_WORLD, size - 1, 4);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (how == 0) found = probe(tag);
-  if (how == 1) found = probe_matched(tag, &message);
-  if (how >= 2) found = test(how, &request);
-  if (how == 1 && found)
-    MPI_Mrecv(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
-  else if (how < 2)
-    MPI_Recv(&received, 1, MPI_INT, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  else
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  REQUIRE(received == sent);
-  return found;
+  if (how >= 2) {
+    missed = !test(how, posted, requests);
+    MPI_Waitall(posted, requests, MPI_STATUSES_IGNORE);
+  }
+  for (int from = 0; from < size; ++from) {
+    if (from == rank) continue;
+    if (how < 2) missed += !received_from(from, how, tag, &numbers[from]);
+    REQUIRE(numbers[from] == tag);
+  }
+  return missed;
 }
 
 int main(int argc, char** argv) {
@@ -57,7 +74,7 @@ int main(int argc, char** argv) {
   for (int how = 0; how < 5; ++how)
     for (int round = 0; round < ROUNDS; ++round)
       for (int kind = 0; kind < KINDS; ++kind)
-        missed[how] += !round_of(how, round * KINDS + kind, kind, rank, size);
+        missed[how] += missed_in(how, round * KINDS + kind, kind, rank, size);
   MPI_Reduce(missed, all, 5, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("missed: %d %d %d %d %d\nright\n", all[0], all[1], all[2], all[3], all[4]);
   MPI_Finalize();
