@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,9 +94,37 @@ class Mpi:
             try:
                 out, err = process.communicate(timeout=timeout)
             except subprocess.TimeoutExpired:
+                where = _where(process.pid)
                 out, err = _end(process)
-                pytest.fail(f"{self.name}: no end after {timeout} s: {' '.join(command)}\n{out}{err}")
+                pytest.fail(f"{self.name}: no end after {timeout} s: {' '.join(command)}\n{out}{err}{where}")
         return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _where(launcher: int) -> str:
+    """What a launcher and all below it are doing: the state of each, and its stacks where there is gdb."""
+    parents = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(file.parent.name)] = int(file.read_text().rpartition(")")[2].split()[1])
+    found = [launcher]
+    for each in found:  # it grows
+        found += [child for child, parent in parents.items() if parent == each]
+    return "\n".join(map(_doing, found))
+
+
+def _doing(process: int) -> str:
+    said = f"process {process}:"
+    for name in ("comm", "wchan", "syscall"):
+        with suppress(OSError):
+            said += f" {name} {Path(f'/proc/{process}/{name}').read_text().strip()}"
+    if gdb := shutil.which("gdb"):
+        command = [gdb, "-batch", "-p", str(process), "-ex", "thread apply all backtrace 16"]
+        with suppress(subprocess.TimeoutExpired):
+            said += (
+                "\n"
+                + subprocess.run(command, capture_output=True, text=True, check=False, timeout=GRACE_S).stdout
+            )
+    return said
 
 
 def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
