@@ -6,7 +6,6 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import dataclasses
-import errno
 import os
 import re
 import sys
@@ -286,7 +285,10 @@ def _run(
             bound = binding.arguments(decided.mpi, *placed, Path(folder))
             decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=bound)
             binding.check(decided.mpi, *placed, bound)
-        return _record(decided, output, options, pack, as_json, storage, messages=messages)
+        _build(decided.mpi, options)
+        options = _with_tables(decided.mpi, options)
+        with profile_folder(decided.program or decided.command, output) as directory:
+            return _record(decided, directory, options, pack, as_json, storage, messages=messages)
 
 
 def _knob_of(option: str, wanted: bool, tuning: Path | None, read: Callable[[Path], str]) -> str:
@@ -376,23 +378,6 @@ def _checked_reordering(text: str, ranks: int | None, placement: Path | None) ->
 
 
 def _record(
-    decided: launch.LaunchPlan,
-    wanted: Path | None,
-    options: launch.RecordOptions,
-    pack: Packer | None,
-    as_json: bool,
-    storage: launch.Storage | None,
-    *,
-    messages: bool,
-) -> int:
-    """Builds what is needed, and runs the program into the wanted profile; returns the exit status."""
-    _build(decided.mpi, options)
-    options = _with_tables(decided.mpi, options)
-    with profile_folder(decided.program or decided.command, wanted) as directory:
-        return _recorded(decided, directory, options, pack, as_json, storage, messages=messages)
-
-
-def _recorded(
     decided: launch.LaunchPlan,
     directory: Path,
     options: launch.RecordOptions,
@@ -596,8 +581,7 @@ def _claimed(stem: str) -> Path:
             directory = Path(f"{stem}-{number}.cw")
             number += 1
         except OSError as error:
-            kind = RunError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
-            raise kind(f"{directory}: cannot be made: {error.strerror}; name a profile with -o") from error
+            raise launch.not_made(directory, error, "; name a profile with -o") from error
 
 
 def _stem(command: Sequence[str]) -> str:

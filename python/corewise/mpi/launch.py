@@ -641,8 +641,13 @@ def _make_directory(directory: Path) -> None:
         with _claimed_by_another(directory):
             (directory / META).touch(exist_ok=False)
     except OSError as error:
-        kind = RunError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
-        raise kind(f"{directory}: cannot be made: {error.strerror}") from error
+        raise not_made(directory, error) from error
+
+
+def not_made(directory: Path, error: OSError, advice: str = "") -> InputError | RunError:
+    """What to raise where a profile's folder cannot be made: a full disk is no fault of the name."""
+    kind = RunError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else InputError
+    return kind(f"{directory}: cannot be made: {error.strerror}{advice}")
 
 
 def programs(decided: LaunchPlan) -> list[Path]:

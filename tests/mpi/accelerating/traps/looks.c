@@ -66,17 +66,45 @@ static int missed_in(int how, int tag, int kind, int rank, int size) {
   return missed;
 }
 
+/// One round of one-sided calls: every rank writes to the next one's window, meets all in a collective, and looks
+/// whether its own exposure is over. Returns how many looks found nothing.
+static int missed_in_window(int kind, int rank, int size, MPI_Win window) {
+  MPI_Group all, from, to;
+  const int before = (rank + size - 1) % size, after = (rank + 1) % size, number = rank;
+  int found;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, &before, &from);
+  MPI_Group_incl(all, 1, &after, &to);
+  MPI_Win_post(from, 0, window);
+  MPI_Win_start(to, 0, window);
+  MPI_Put(&number, 1, MPI_INT, after, 0, 1, MPI_INT, window);
+  MPI_Win_complete(window);
+  collective(kind, MPI_COMM_WORLD, 0, 4);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_test(window, &found);
+  if (!found) MPI_Win_wait(window);
+  MPI_Group_free(&all);
+  MPI_Group_free(&from);
+  MPI_Group_free(&to);
+  return !found;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int rank, size, missed[5] = {0}, all[5];
+  int rank, size, written = -1, missed[6] = {0}, all[6];
+  MPI_Win window;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int how = 0; how < 5; ++how)
-    for (int round = 0; round < ROUNDS; ++round)
-      for (int kind = 0; kind < KINDS; ++kind)
-        missed[how] += missed_in(how, round * KINDS + kind, kind, rank, size);
-  MPI_Reduce(missed, all, 5, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf("missed: %d %d %d %d %d\nright\n", all[0], all[1], all[2], all[3], all[4]);
+  MPI_Win_create(&written, sizeof written, sizeof written, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  for (int round = 0; round < ROUNDS; ++round)
+    for (int kind = 0; kind < KINDS; ++kind) {
+      for (int how = 0; how < 5; ++how) missed[how] += missed_in(how, round * KINDS + kind, kind, rank, size);
+      missed[5] += missed_in_window(kind, rank, size, window);
+    }
+  MPI_Win_free(&window);
+  REQUIRE(written == (rank + size - 1) % size);
+  MPI_Reduce(missed, all, 6, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("missed: %d %d %d %d %d %d\nright\n", all[0], all[1], all[2], all[3], all[4], all[5]);
   MPI_Finalize();
   return 0;
 }

@@ -182,6 +182,15 @@ def test_with_phases_branch_and_bound_agrees_with_enumeration():
         check(machine, patterns, weights, bounded.certificate)
 
 
+def test_a_proof_begins_with_a_good_placement():
+    """From a local search alone this tree has ten million nodes, nearly all to find the best placement."""
+    pattern = core.generate("recursive_doubling", {"ranks": "16"})
+    found, _ = certified(load_machine("mesh-6x4"), pattern, nodes=10_000)
+    assert found.proven_optimal, found.statement
+    assert found.evaluation.bottleneck_ns == 512
+    check(load_machine("mesh-6x4"), [pattern], None, found.certificate)
+
+
 def test_a_bound_below_the_cost_is_certified_too():
     machine = core.Machine.from_synthetic("mesh:4x4")
     pattern = core.generate("transpose", {"ranks": "16"})
