@@ -264,7 +264,7 @@ def _run(
         sync_clocks=_one_of("--sync-clocks", sync_clocks, ("never", "ends", "collectives")),
         kinds=chosen_kinds(record, "--record") if record else (),
         functions=FunctionChoice(
-            patterns=tuple(functions),
+            patterns=check_patterns(functions),
             least_ns=_checked_time(min_function_time),
             depth=_checked_depth(function_depth),
             libraries=tuple(map(_checked_file("--function-library"), function_library)),
@@ -276,7 +276,6 @@ def _run(
         levels=_levels(accelerate, accelerate_levels),
         timeout_s=_checked_time(timeout, "--timeout") / 1e9 or None,
     )
-    check_patterns(options.functions.patterns)
     pack, command = _packer(files), command or []
     decided = launch.plan(command, ranks=ranks, mpi=mpi)
     storage = None if local_dir is None else local_disks(decided, local_dir)
@@ -285,10 +284,9 @@ def _run(
             bound = binding.arguments(decided.mpi, *placed, Path(folder))
             decided = launch.plan(command, ranks=ranks, mpi=mpi, binding=bound)
             binding.check(decided.mpi, *placed, bound)
-        _build(decided.mpi, options)
-        options = _with_tables(decided.mpi, options)
+        ready = _ready(decided.mpi, options)
         with profile_folder(decided.program or decided.command, output) as directory:
-            return _record(decided, directory, options, pack, as_json, storage, messages=messages)
+            return _record(decided, directory, ready, pack, as_json, storage, messages=messages)
 
 
 def _knob_of(option: str, wanted: bool, tuning: Path | None, read: Callable[[Path], str]) -> str:
@@ -325,8 +323,9 @@ def _placed(
     return wanted.machine, make_placement(wanted.machine, reorder.launch_order(wanted.placement))
 
 
-def _with_tables(mpi: MpiLibrary, options: launch.RecordOptions) -> launch.RecordOptions:
-    """The options, with what is packed and which collectives are taken over decided for an MPI."""
+def _ready(mpi: MpiLibrary, options: launch.RecordOptions) -> launch.RecordOptions:
+    """Builds what an MPI needs; the options, with what is packed and taken over decided for it."""
+    _build(mpi, options)
     return dataclasses.replace(
         options,
         packing=_chosen_packing(mpi, options.packing) if options.packing else "",

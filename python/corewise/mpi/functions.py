@@ -119,8 +119,8 @@ def write_filter(choice: FunctionChoice, programs: Sequence[Path], file: Path) -
     write_bytes(file, _packed(choice, listed))
 
 
-def check_patterns(patterns: Sequence[str]) -> None:
-    """Refuses patterns that say nothing.
+def check_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
+    """The patterns, none of which says nothing.
 
     Raises
     ------
@@ -133,6 +133,7 @@ def check_patterns(patterns: Sequence[str]) -> None:
                 f"--functions: found '{pattern}', allowed: a name with * and ? as in a shell, e.g. 'solve*', "
                 "or one to leave out, e.g. '!tiny_*'"
             )
+    return tuple(patterns)
 
 
 def instrumented(choice: FunctionChoice, programs: Sequence[Path]) -> dict[Path, list[Function]]:
