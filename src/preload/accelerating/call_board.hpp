@@ -18,10 +18,10 @@
 namespace corewise::preload::accelerating {
 
 class CallBoard {
-  /// Of one rank: its last calls, and the error that it was told of.
+  /// Of one rank: its last calls; and the error that it was told of, with the number of that call.
   struct alignas(shm::kPaddingBytes) Said {
     std::array<std::uint64_t, 8> calls;
-    int failed;
+    std::uint64_t failed;
   };
 
  public:
@@ -41,12 +41,16 @@ class CallBoard {
   }
   /// Of the present call.
   [[nodiscard]] std::uint64_t bytes_now() const { return bytes_; }
-  /// This rank was told of an error: nobody need wait for it any more.
-  void fail(int code) { std::atomic_ref(own().failed).store(code, std::memory_order_relaxed); }
+  /// This rank was told of an error in the present call: nobody need wait for it in this call, or in a later one.
+  /// In earlier calls it has done its part, and who is late there has them to the end.
+  void fail(int code) {
+    const std::uint64_t word = number_ << kCodeBits | static_cast<std::uint32_t>(code);
+    std::atomic_ref(own().failed).store(word, std::memory_order_relaxed);
+  }
 
   /// MPI_SUCCESS; or what is wrong: MPI_ERR_TRUNCATE where ranks have other bytes for one of the last calls,
   /// MPI_ERR_ROOT where they have another root, MPI_ERR_OTHER where it is another collective; or what another rank
-  /// was told of.
+  /// was told of in this call or before.
   [[nodiscard]] int judge() const {
     for (int rank = 0; rank < ranks_; ++rank) {
       const int code = judge(rank);
@@ -61,7 +65,7 @@ class CallBoard {
   }
 
  private:
-  static constexpr int kBytesBits = 32, kNumberBits = 16, kRootBits = 10;
+  static constexpr int kBytesBits = 32, kNumberBits = 16, kRootBits = 10, kCodeBits = 32;
   static constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kBytesBits) - 1;
   static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
   static constexpr std::uint64_t kRootMask = (std::uint64_t{1} << kRootBits) - 1;
@@ -79,7 +83,9 @@ class CallBoard {
       if (differs >> (kNumberBits + kRootBits) != 0) return MPI_ERR_OTHER;
       return (differs >> kNumberBits & kRootMask) != 0 ? MPI_ERR_ROOT : MPI_ERR_TRUNCATE;
     }
-    return std::atomic_ref(theirs.failed).load(std::memory_order_relaxed);
+    const std::uint64_t failed = std::atomic_ref(theirs.failed).load(std::memory_order_relaxed);
+    const bool later = static_cast<std::int32_t>((failed >> kCodeBits) - number_) > 0;  // the numbers' low bits
+    return later ? MPI_SUCCESS : static_cast<int>(failed);
   }
 
   Said* said_;

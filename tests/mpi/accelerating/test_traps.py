@@ -216,6 +216,12 @@ def test_a_wrong_call_is_an_error_and_no_hang(name: str, variables: dict[str, st
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
+def test_a_call_before_a_wrong_one_ends_well(name: str, tmp_path: Path) -> None:
+    """Where ranks that have done their part in it are told of the wrong one before it ends."""
+    assert {"MPI_Gather", "MPI_Bcast"} <= ran(name, 4, "late_rank.c", tmp_path).taken()
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
 def test_a_wrong_call_ends_a_program_that_handles_no_errors(name: str, tmp_path: Path) -> None:
     done = runs.run(name, 3, [trap(name, "wrong_calls.c"), "allreduce"], tmp_path, timeout=60.0).done
     assert done.returncode != 0
