@@ -21,6 +21,7 @@
 #include "shm/processes.hpp"
 #include "shm/reach.hpp"
 #include "shm/segment.hpp"
+#include "shm/views.hpp"
 #include "shm/wait_policy.hpp"
 
 namespace corewise::shm {
@@ -87,23 +88,27 @@ class ShmPort {
     kernels::copy(remote(to, bytes), segment_.stage(rank_) + from, bytes, kernels::Audience::other_core_soon);
   }
   void copy_in(ConstUserAddress from, port::StageOffset to, std::uint32_t bytes, port::Tag /*tag*/) {
-    kernels::copy(remote({rank_, to}, bytes), from, bytes, kernels::Audience::other_core_soon);
+    copy(remote({rank_, to}, bytes), from, bytes, kernels::Audience::other_core_soon);
   }
   void copy_out(port::StageOffset from, UserAddress to, std::uint32_t bytes, port::Tag /*tag*/) {
-    kernels::copy(to, remote({rank_, from}, bytes), bytes, kernels::Audience::self);
+    copy(to, remote({rank_, from}, bytes), bytes, kernels::Audience::self);
   }
   // port::PeerStageRead
   void get_user(port::Remote from, UserAddress to, std::uint32_t bytes, port::Tag /*tag*/) {
-    kernels::copy(to, remote(from, bytes), bytes, kernels::Audience::self);
+    copy(to, remote(from, bytes), bytes, kernels::Audience::self);
   }
   // port::UserCopy
   void copy_user(ConstUserAddress from, UserAddress to, std::uint64_t bytes, port::Tag /*tag*/) {
-    kernels::copy(to, from, bytes, kernels::Audience::self);
+    copy(to, from, bytes, kernels::Audience::self);
   }
+  /// User addresses of copies through stages, and of copy_user, may be of these; what is pushed and pulled may not,
+  /// and is refused.
+  [[nodiscard]] Views& views() { return views_; }
   [[nodiscard]] bool reaches_peers() const { return !processes_.none(); }
 
   // port::PeerUserCopy
   std::uint64_t pull(int peer, ConstUserAddress from, UserAddress to, std::uint64_t bytes) {
+    if (Views::is(from) || Views::is(to)) return 0;
     const std::byte* const here = mapped_.find(peer, reinterpret_cast<std::uintptr_t>(from), bytes);
     if (here == nullptr) return processes_.read(peer, from, to, bytes);
     kernels::copy(to, here, bytes, kernels::Audience::self);
@@ -111,6 +116,7 @@ class ShmPort {
     return bytes;
   }
   std::uint64_t push(int peer, ConstUserAddress from, UserAddress to, std::uint64_t bytes) {
+    if (Views::is(from) || Views::is(to)) return 0;
     std::byte* const here = mapped_.find(peer, reinterpret_cast<std::uintptr_t>(to), bytes);
     if (here == nullptr) return processes_.write(peer, from, to, bytes);
     kernels::copy(here, from, bytes, kernels::Audience::other_core_soon);
@@ -164,6 +170,11 @@ class ShmPort {
   }
 
  private:
+  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes, kernels::Audience audience) {
+    if (Views::is(to) || Views::is(from)) [[unlikely]]
+      return views_.copy(to, from, bytes);
+    kernels::copy(to, from, bytes, audience);
+  }
   /// `too` is where others look. Long pieces are copied there: past the caches that is quicker to read for a peer,
   /// and to write where a peer has it (AMD); and two streams of stores in one loop take up to twice the time of a
   /// loop and a copy (an Intel Xeon, family 6, model 207).
@@ -201,6 +212,7 @@ class ShmPort {
   WaitPolicy policy_;
   Processes processes_;
   Reach mapped_;
+  Views views_;
   std::uint64_t copies_in_reach_ = 0;
 };
 

@@ -562,7 +562,7 @@ _PACKING = _Kind(
     PACKING_EXPORTS,
     _generate_packing,
     packing_wrappers,
-    ("kernels/packing", "preload/data.cpp"),
+    ("kernels/packing", "preload/data.cpp", "preload/described.cpp"),
     ("kernels",),
     ("-O3", "-Wl,--no-as-needed"),
 )
@@ -572,7 +572,15 @@ _ACCELERATING = _Kind(
     MPI_EXPORTS,
     _generate_accelerating,
     accelerating_wrappers,
-    ("kernels/copy", "kernels/reduce", "pattern/schedule.cpp", "preload/data.cpp", "shm"),
+    (
+        "kernels/copy",
+        "kernels/packing",
+        "kernels/reduce",
+        "pattern/schedule.cpp",
+        "preload/data.cpp",
+        "preload/described.cpp",
+        "shm",
+    ),
     ("kernels", "pattern", "port", "coll", "shm"),
     # No fused multiply-add, as in src/kernels/CMakeLists.txt: a product has the same bits on every host.
     ("-O3", "-ffp-contract=off", "-Wl,--no-as-needed"),

@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "coll/building/block_exchange.hpp"
 #include "coll/building/point_to_point.hpp"
 #include "coll/rank.hpp"
 #include "port/capabilities.hpp"
@@ -114,7 +115,8 @@ class OneCopy {
       Part<Address> in;
       if (unsent_[bit(next)]) out = to_(next);
       if (unreceived_[bit(last)]) in = from_(last);
-      send_receive<P>(me_, out, in);
+      exchange(me_, Parameters{}, next, one_block<P>(out.address, out.bytes), last,
+               one_block<P>(in.address, in.bytes));
     }
   }
 

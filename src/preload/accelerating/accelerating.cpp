@@ -16,6 +16,7 @@
 #include "base/units.hpp"
 #include "preload/accelerating/communicators.hpp"
 #include "preload/accelerating/counts.hpp"
+#include "preload/accelerating/derived.hpp"
 #include "preload/accelerating/memory/copies.hpp"
 #include "preload/accelerating/spawning.hpp"
 #include "preload/data.hpp"
@@ -93,6 +94,7 @@ void stop(bool counts) {
   CW_NEXT(MPI_Group_rank)(life.launched, &rank);
   if (counts && !trace_directory().empty()) write_counts(trace_directory(), rank);
   end_communicators();
+  end_derived();
   end_spawning();
   forget_launched();
 }

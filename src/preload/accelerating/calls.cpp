@@ -84,6 +84,14 @@ int first_error(int first, int second, int third = MPI_SUCCESS) {
   return second != MPI_SUCCESS ? second : third;
 }
 
+/// How data that are not plain go: laid out on their way to stages and from them, where each byte goes that way
+/// once (`once`; two ranks forward nothing), and in a copy where ranks reach into each other's memory or forward.
+Through through(const Communicator& on, const Choice& choice, bool once) {
+  const bool views = on.ranks == 2 || (once && (choice.row->needs & coll::kPeerMemory) == 0);
+  return {on.handle, views ? &on.team->port.views() : nullptr};
+}
+constexpr bool kOnce = true, kForwarded = false;
+
 /// Whether a program gives one buffer for two, which MPI forbids.
 bool aliased(const void* send, const void* receive, std::int64_t count) {
   return send == receive && send != nullptr && count > 0;
@@ -106,11 +114,11 @@ bool aliased(const void* send, const void* receive, std::int64_t count) {
   const Choice* const choice = choice_for(on, Collective::broadcast, root, call.bytes);
   if (choice == nullptr) return kLeft;
   if (own_rank(on) == root) {
-    const Source source(data, *type, on.handle);
+    const Source source(data, *type, through(on, *choice, kOnce));
     call.send = source.at();
     return {Fate::taken, first_error(source.code, run(on, *choice, call))};
   }
-  Target target(data, *type, on.handle);
+  Target target(data, *type, through(on, *choice, kOnce));
   call.receive = target.at();
   const int code = run(on, *choice, call);
   return {Fate::taken, first_error(code, target.finish())};
@@ -285,12 +293,13 @@ const void* item_at(const Items& items, const Type& type, std::int64_t index) {
 /// Gathers to `receive`, blocks of `items.count` items for every rank; what the root of a gather and every rank of
 /// an all-gather do.
 int gather_into(Communicator& on, const Choice& choice, Call& call, const Items& receive, const Type& type,
-                const std::byte* own) {
-  Target target({receive.at, receive.count * on.ranks, receive.datatype}, type, on.handle);
+                const std::byte* own, bool once) {
+  const Items all{receive.at, receive.count * on.ranks, receive.datatype};
+  Target target(all, type, through(on, choice, once), receive.count);
   const std::uint64_t block = bytes_of(receive, type);
   std::byte* const mine = target.at() + static_cast<std::uint64_t>(own_rank(on)) * block;
   int packed = MPI_SUCCESS;
-  if (own == nullptr && target.is_elsewhere()) {
+  if (own == nullptr && target.is_copied()) {
     const void* const kept = item_at(receive, type, receive.count * own_rank(on));
     packed = pack(kept, receive.count, receive.datatype, type, mine, on.handle);
   }
@@ -344,11 +353,11 @@ bool read_rooted(const Communicator& on, const Items& one, const Items& all, int
   call.root = root;
   const Choice* const choice = choice_for(on, Collective::gather, root, call.bytes);
   if (choice == nullptr) return kLeft;
-  if (is.kept) return {Fate::taken, gather_into(on, *choice, call, receive, *is.all, nullptr)};
-  const Source source(send, *is.one, on.handle);
+  if (is.kept) return {Fate::taken, gather_into(on, *choice, call, receive, *is.all, nullptr, kOnce)};
+  const Source source(send, *is.one, through(on, *choice, kOnce));
   call.send = source.at();
   const int code =
-      is.at_root ? gather_into(on, *choice, call, receive, *is.all, source.at()) : run(on, *choice, call);
+      is.at_root ? gather_into(on, *choice, call, receive, *is.all, source.at(), kOnce) : run(on, *choice, call);
   return {Fate::taken, first_error(source.code, code)};
 }
 
@@ -364,18 +373,20 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
   if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
   call.root = root;
+  const Through way = through(on, *choice, kOnce);
   if (!at_root) {
-    const Source source(send, *type, on.handle);
+    const Source source(send, *type, way);
     call.bytes = bytes_of(send, *type);
     call.send = source.at();
     return {Fate::taken, first_error(source.code, run(on, *choice, call))};
   }
-  BlockLists lists(receive, on.ranks, on.handle, false);
+  BlockLists lists(receive, on.ranks, false);
   if (!lists.fine()) return kWrong;
   call.bytes = lists.bytes(root);
+  if (!kept && bytes_of(send, *type) != call.bytes) return kWrong;
+  lists.place_blocks(way);
   if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
-  if (bytes_of(send, *type) != call.bytes) return kWrong;
-  const Source source(send, *type, on.handle);
+  const Source source(send, *type, way);
   return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, lists, source.at()))};
 }
 
@@ -383,7 +394,7 @@ namespace {
 
 /// A scatter in which this rank receives its block.
 int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& receive, const Type& type) {
-  Target target(receive, type, on.handle);
+  Target target(receive, type, through(on, choice, kOnce));
   call.receive = target.at();
   const int code = run(on, choice, call);
   return first_error(code, target.finish());
@@ -400,7 +411,8 @@ int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& 
   const Choice* const choice = choice_for(on, Collective::scatter, root, call.bytes);
   if (choice == nullptr) return kLeft;
   if (!is.at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, *is.one)};
-  const Source source({send.at, send.count * on.ranks, send.datatype}, *is.all, on.handle);
+  const Items all{send.at, send.count * on.ranks, send.datatype};
+  const Source source(all, *is.all, through(on, *choice, kOnce), send.count);
   call.send = source.at();
   call.send_blocks = {call.bytes};
   if (!is.kept) return {Fate::taken, first_error(source.code, scatter_to(on, *choice, call, receive, *is.one))};
@@ -422,9 +434,10 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   call.root = root;
   call.bytes = kept ? 0 : bytes_of(receive, *type);
   if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, *type)};
-  BlockLists lists(send, on.ranks, on.handle, false);
+  BlockLists lists(send, on.ranks, false);
   if (!lists.fine()) return kWrong;
   if (!kept && lists.bytes(root) != call.bytes) return kWrong;
+  lists.place_blocks(through(on, *choice, kOnce));
   const int packed = lists.load();
   call.bytes = lists.bytes(root);
   call.send = lists.base();
@@ -446,10 +459,10 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   if (!kept && (bytes_of(send, *type) != call.bytes || aliased(send.at, receive.at, send.count))) return kWrong;
   const Choice* const choice = choice_for(on, Collective::allgather, 0, call.bytes);
   if (choice == nullptr) return kLeft;
-  if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, *receive_type, nullptr)};
-  const Source source(send, *type, on.handle);
-  return {Fate::taken,
-          first_error(source.code, gather_into(on, *choice, call, receive, *receive_type, source.at()))};
+  if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, *receive_type, nullptr, kForwarded)};
+  const Source source(send, *type, through(on, *choice, kForwarded));
+  return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, receive, *receive_type, source.at(),
+                                                            kForwarded))};
 }
 
 Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
@@ -457,15 +470,17 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   const bool kept = in_place(send.at);
   if (!has_choices(on, Collective::allgatherv)) return kLeft;
   if (!kept && !readable(send, type)) return kWrong;
-  BlockLists lists(receive, on.ranks, on.handle, false);
+  BlockLists lists(receive, on.ranks, false);
   if (!lists.fine()) return kWrong;
   Call& call = on.team->call;
   call.bytes = lists.bytes(own_rank(on));
   if (!kept && bytes_of(send, *type) != call.bytes) return kWrong;
   const Choice* const choice = choice_for(on, Collective::allgatherv, 0, lists.longest());
   if (choice == nullptr) return kLeft;
+  const Through way = through(on, *choice, kForwarded);
+  lists.place_blocks(way);
   if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
-  const Source source(send, *type, on.handle);
+  const Source source(send, *type, way);
   return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, lists, source.at()))};
 }
 
@@ -479,11 +494,12 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   const Choice* const choice = choice_for(on, Collective::alltoall, 0, block);
   if (choice == nullptr) return kLeft;
   const Items all{receive.at, receive.count * on.ranks, receive.datatype};
+  const Through way = through(on, *choice, kOnce);
   Type replaced = *receive_type;  // in place: what is sent is overwritten, so it is packed first
   replaced.plain = false;
   const Source source(kept ? all : Items{send.at, send.count * on.ranks, send.datatype}, kept ? replaced : *type,
-                      on.handle);
-  Target target(all, *receive_type, on.handle);
+                      kept ? Through{on.handle, nullptr} : way, send.count);
+  Target target(all, *receive_type, way, receive.count);
   Call& call = on.team->call;
   call.send = source.at();
   call.receive = target.at();
@@ -498,9 +514,12 @@ Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& r
   const Choice* const choice = choice_for(on, Collective::alltoallv, 0, 0);
   if (choice == nullptr) return kLeft;
   const bool kept = in_place(send.at);
-  BlockLists out(kept ? receive : send, on.ranks, on.handle, kept);
-  BlockLists in(receive, on.ranks, on.handle, false);
+  BlockLists out(kept ? receive : send, on.ranks, kept);
+  BlockLists in(receive, on.ranks, false);
   if (!out.fine() || !in.fine()) return kWrong;
+  const Through way = through(on, *choice, kOnce);
+  out.place_blocks(way);
+  in.place_blocks(way);
   const int packed = out.load();
   Call& call = on.team->call;
   call.send = out.base();

@@ -152,8 +152,8 @@ bool is_rank(const Communicator& on, int root) {
 }
 
 /// Fate::taken, or why a reduction is the MPI's.
-Fate judge_reduction(const Items& operand, MPI_Op op, Type& type) {
-  if (operand.count < 0 || !read_type(operand.datatype, type)) return Fate::arguments;
+Fate judge_reduction(const Items& operand, MPI_Op op, KeptType& type) {
+  if (operand.count < 0 || !type.read(operand.datatype)) return Fate::arguments;
   if (!has_fitting_bytes(operand, type)) return Fate::table;
   int commutes = 0;
   if (CW_NEXT(MPI_Op_commutative)(op, &commutes) != MPI_SUCCESS) return Fate::arguments;
@@ -322,8 +322,8 @@ Outcome spread_barrier(Communicator& on) {
 
 Outcome spread_broadcast(Communicator& on, Items data, int root) {
   Levels& levels = *on.levels;
-  Type type;
-  if (!is_rank(on, root) || data.count < 0 || !read_type(data.datatype, type)) return kWrong;
+  KeptType type;
+  if (!is_rank(on, root) || data.count < 0 || !type.read(data.datatype)) return kWrong;
   if (!has_fitting_bytes(data, type)) return kLeft;
   const int node = levels.node_of[static_cast<std::size_t>(root)];
   const int place = levels.place_of[static_cast<std::size_t>(root)];
@@ -339,7 +339,7 @@ Outcome spread_broadcast(Communicator& on, Items data, int root) {
 Outcome spread_allreduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op) {
   Levels& levels = *on.levels;
   if (!levels.reduces) return kLeft;
-  Type type;
+  KeptType type;
   if (const Fate fate = judge_reduction(operand, op, type); fate != Fate::taken) return {fate};
   if (send == receive) return kWrong;
   const Items result{receive, operand.count, operand.datatype};
@@ -354,7 +354,7 @@ Outcome spread_allreduce(Communicator& on, const void* send, void* receive, Item
 Outcome spread_reduce(Communicator& on, const void* send, void* receive, Items operand, MPI_Op op, int root) {
   Levels& levels = *on.levels;
   if (!levels.reduces) return kLeft;
-  Type type;
+  KeptType type;
   if (!is_rank(on, root)) return kWrong;
   if (const Fate fate = judge_reduction(operand, op, type); fate != Fate::taken) return {fate};
   const int node = levels.node_of[static_cast<std::size_t>(root)];

@@ -8,6 +8,7 @@
 
 #include "preload/accelerating/calls.hpp"
 #include "preload/accelerating/types.hpp"
+#include "shm/views.hpp"
 
 namespace corewise::preload::accelerating {
 
@@ -27,14 +28,70 @@ inline std::byte* address(const void* at) {
   return const_cast<std::byte*>(static_cast<const std::byte*>(at));
 }
 
+/// Items that a plan lays out on their way to a stage and out of one (shm/views.hpp).
+class Viewed {
+ public:
+  Viewed() = default;
+  Viewed(const Viewed&) = delete;
+  Viewed& operator=(const Viewed&) = delete;
+  ~Viewed() {
+    if (views_ != nullptr) [[unlikely]]
+      views_->drop();
+  }
+  /// Where they are seen; null where there is no room for more views.
+  std::byte* begin(shm::Views& views, const Items& items, const Type& type) {
+    plan_ = type.plan;
+    items_ = address(items.at);
+    count_ = items.count;
+    std::byte* const at = views.add({this, &Viewed::read, &Viewed::write});
+    if (at != nullptr) views_ = &views;
+    return at;
+  }
+
+ private:
+  static void read(void* context, std::uint64_t from, std::byte* to, std::uint64_t bytes) {
+    const Viewed& me = *static_cast<const Viewed*>(context);
+    me.plan_->pack(me.items_, me.count_, static_cast<std::int64_t>(from), to, bytes, kernels::PackedBuffer::shared);
+  }
+  static void write(void* context, std::uint64_t from, const std::byte* data, std::uint64_t bytes) {
+    const Viewed& me = *static_cast<const Viewed*>(context);
+    me.plan_->unpack(me.items_, me.count_, static_cast<std::int64_t>(from), data, bytes);
+  }
+
+  shm::Views* views_ = nullptr;
+  const kernels::PackPlan* plan_ = nullptr;
+  std::byte* items_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+/// Data of at least so many bytes are viewed. Shorter ones may go as messages that need them in one piece.
+inline constexpr std::int64_t kLeastViewed = 4096;
+
+/// How a call's algorithm takes what is not plain.
+struct Through {
+  MPI_Comm comm;
+  shm::Views* views;  ///< null: in a copy
+};
+
+/// Where data that are not plain are seen; null where they are to be copied. `block`: the shortest part of them
+/// that a message may carry.
+inline std::byte* view_of(const Items& items, const Type& type, const Through& through, std::int64_t block,
+                          Viewed& viewed) {
+  const bool seen = through.views != nullptr && type.plan != nullptr && block * type.size >= kLeastViewed;
+  return seen ? viewed.begin(*through.views, items, type) : nullptr;
+}
+
 /// Data to be read: items packed where they are not plain.
 class Source {
  public:
-  Source(const Items& items, const Type& type, MPI_Comm comm) : at_(address(items.at)) {
+  /// `block`: see view_of; all of them, if that is not given.
+  Source(const Items& items, const Type& type, const Through& through, std::int64_t block = -1)
+      : at_(address(items.at)) {
     if (type.plain || items.count * type.size == 0) return;
-    std::byte* const packed = scratch_.take(static_cast<std::uint64_t>(items.count * type.size));
-    code = pack(items.at, items.count, items.datatype, type, packed, comm);
-    at_ = packed;
+    at_ = view_of(items, type, through, block < 0 ? items.count : block, viewed_);
+    if (at_ != nullptr) return;
+    at_ = scratch_.take(static_cast<std::uint64_t>(items.count * type.size));
+    code = pack(items.at, items.count, items.datatype, type, at_, through.comm);
   }
   [[nodiscard]] const std::byte* at() const { return at_; }
 
@@ -43,22 +100,25 @@ class Source {
  private:
   std::byte* at_;
   Scratch scratch_;
+  Viewed viewed_;
 };
 
 /// Data to be written: unpacked by finish() where they are not plain.
 class Target {
  public:
-  Target(const Items& items, const Type& type, MPI_Comm comm)
-      : items_(items), type_(type), comm_(comm), at_(address(items.at)) {
+  Target(const Items& items, const Type& type, const Through& through, std::int64_t block = -1)
+      : items_(items), type_(type), comm_(through.comm), at_(address(items.at)) {
     if (type.plain || items.count * type.size == 0) return;
+    at_ = view_of(items, type, through, block < 0 ? items.count : block, viewed_);
+    if (at_ != nullptr) return;
     at_ = scratch_.take(static_cast<std::uint64_t>(items.count * type.size));
-    through_ = true;
+    copied_ = true;
   }
   [[nodiscard]] std::byte* at() const { return at_; }
   /// Whether at() is other memory than the items'.
-  [[nodiscard]] bool is_elsewhere() const { return through_; }
+  [[nodiscard]] bool is_copied() const { return copied_; }
   int finish() {
-    if (!through_) return MPI_SUCCESS;
+    if (!copied_) return MPI_SUCCESS;
     return unpack(at_, address(items_.at), items_.count, items_.datatype, type_, comm_);
   }
 
@@ -67,8 +127,9 @@ class Target {
   Type type_;
   MPI_Comm comm_;
   std::byte* at_;
-  bool through_ = false;
+  bool copied_ = false;
   Scratch scratch_;
+  Viewed viewed_;
 };
 
 /// Items that are not plain as an operator takes them, each an extent after the last one: in a copy, since the

@@ -184,15 +184,30 @@ void KnownTypes::remember(std::uint64_t handle, const Type& type) {
 }
 
 bool ReadType::ask(MPI_Datatype datatype) {
+  const std::uint64_t handle = handle_key(datatype);
   other_ = {};
   type_ = &other_;
-  if (datatype == MPI_DATATYPE_NULL || !read_bounds(datatype, other_)) return false;
+  held_ = Held();
+  if (datatype == MPI_DATATYPE_NULL) return false;
+  if (keep(known_derived(datatype, handle))) return true;
+  if (!read_bounds(datatype, other_)) return false;
   Envelope envelope;
   read_envelope(datatype, envelope);
   other_.named = is_predefined(envelope.combiner);
-  other_.plain = other_.named && other_.size == other_.extent && other_.lb == 0 && other_.true_lb == 0;
+  if (!other_.named) {
+    keep(meet_derived(datatype, handle, other_));
+    return true;
+  }
+  other_.plain = other_.size == other_.extent && other_.lb == 0 && other_.true_lb == 0;
   // Fortran's types of a precision end with the last session, and their handles may mean others then.
-  if (envelope.combiner == MPI_COMBINER_NAMED) known_types.remember(handle_key(datatype), other_);
+  if (envelope.combiner == MPI_COMBINER_NAMED) known_types.remember(handle, other_);
+  return true;
+}
+
+bool ReadType::keep(Derived* derived) {
+  if (derived == nullptr) return false;
+  held_ = Held(derived);
+  type_ = &derived->type();
   return true;
 }
 
@@ -245,6 +260,10 @@ std::int64_t items_at_a_time(const Type& type) {
 
 int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Type& type, std::byte* to,
          MPI_Comm comm) {
+  if (type.plan != nullptr) {
+    type.plan->pack(items, count, 0, to, static_cast<std::size_t>(count * type.size));
+    return MPI_SUCCESS;
+  }
   const std::int64_t step = items_at_a_time(type);
   for (std::int64_t done = 0; done < count; done += step) {
     const std::int64_t part = std::min(step, count - done);
@@ -259,6 +278,10 @@ int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Typ
 
 int unpack(const std::byte* from, void* items, std::int64_t count, MPI_Datatype datatype, const Type& type,
            MPI_Comm comm) {
+  if (type.plan != nullptr) {
+    type.plan->unpack(items, count, 0, from, static_cast<std::size_t>(count * type.size));
+    return MPI_SUCCESS;
+  }
   const std::int64_t step = items_at_a_time(type);
   for (std::int64_t done = 0; done < count; done += step) {
     const std::int64_t part = std::min(step, count - done);

@@ -7,16 +7,11 @@
 #include <optional>
 
 #include "coll/call.hpp"
+#include "preload/accelerating/derived.hpp"
 #include "preload/data.hpp"
 #include "preload/handles.hpp"
 
 namespace corewise::preload::accelerating {
-
-/// How a datatype lies in memory.
-struct Type : Bounds {
-  bool plain = false;  ///< any number of items is one run of bytes, in the order of the data
-  bool named = false;  ///< it is predefined
-};
 
 /// Predefined types with names that a thread has met. They are never freed, so an entry stays for the thread's
 /// life.
@@ -56,26 +51,36 @@ class ReadType {
   }
   /// Of no data.
   void be_nothing() { type_ = &kNothing; }
+  /// What keeps a derived type as it was read.
+  [[nodiscard]] const Held& held() const { return held_; }
 
   const Type& operator*() const { return *type_; }
   const Type* operator->() const { return type_; }
 
  private:
-  static constexpr Type kNothing{{}, true, false};
+  static constexpr Type kNothing{{}, true, false, nullptr};
 
   bool ask(MPI_Datatype datatype);
+  /// False where there is none.
+  bool keep(Derived* derived);
 
   const Type* type_ = &kNothing;
-  Type other_;  ///< of one that is not predefined
+  Type other_;  ///< of one that nobody keeps
+  Held held_;
 };
 
-/// What `ReadType` reads, to keep it.
-inline bool read_type(MPI_Datatype datatype, Type& type) {
-  ReadType read;
-  if (!read.read(datatype)) return false;
-  type = *read;
-  return true;
-}
+/// A type that is kept beyond its reading.
+struct KeptType : Type {
+  /// False where MPI refuses to answer.
+  bool read(MPI_Datatype datatype) {
+    ReadType read;
+    if (!read.read(datatype)) return false;
+    Type::operator=(*read);
+    held = read.held();
+    return true;
+  }
+  Held held;
+};
 
 /// What a thread found out about an operator and a type, both predefined.
 struct KnownOperation {

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "preload/data.hpp"
+#include "preload/described.hpp"
 #include "preload/packing/openmpi/engine.hpp"
 
 namespace corewise::preload::packing {
@@ -66,7 +67,7 @@ Type* attached(MPI_Datatype datatype) {
 
 /// False where the type is to be passed through.
 bool compile(Type& type, MPI_Datatype datatype) {
-  const std::optional<Described> described = read_type(datatype);
+  const std::optional<Described> described = describe(datatype);
   if (!described || described->type.size <= 0) return false;
   const kernels::Datatype* const read = &described->type;
   kernels::PackPlan plan = kernels::PackPlan::compile(*read);

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/packing/layout/datatype.hpp"
 #include "kernels/packing/plans/pack.hpp"
 #include "preload/handles.hpp"
 #include "preload/packing/packing.hpp"
@@ -108,16 +107,6 @@ void duplicated(MPI_Datatype datatype);
 inline void forget(std::uint64_t handle) {
   generations.end(handle);
 }
-
-/// A type as its envelopes say.
-struct Described {
-  kernels::Datatype type;
-  /// Packed bytes that are cut at multiples of it have no element cut in two; it divides their number.
-  std::int64_t element = 0;
-};
-
-/// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.
-std::optional<Described> read_type(MPI_Datatype datatype);
 
 /// The key of our attribute ends with MPI.
 void end_types();

@@ -1,14 +1,15 @@
-// Reading envelopes: from MPI's description of a type to ours; see read_type in types.hpp.
+// Reading envelopes: from MPI's description of a type to ours; see described.hpp.
 // Source: MPI-4.1, section 5.1.13 (decoding a datatype), with the order of integers, addresses and counts there.
 // SPDX-License-Identifier: BSD-3-Clause
+#include "preload/described.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "preload/data.hpp"
-#include "preload/packing/types.hpp"
 
-namespace corewise::preload::packing {
+namespace corewise::preload {
 namespace {
 
 using kernels::Datatype;
@@ -263,9 +264,9 @@ std::optional<Described> read(MPI_Datatype type, Reading& reading) {
 
 }  // namespace
 
-std::optional<Described> read_type(MPI_Datatype datatype) {
+std::optional<Described> describe(MPI_Datatype datatype) {
   Reading reading;
   return read(datatype, reading);
 }
 
-}  // namespace corewise::preload::packing
+}  // namespace corewise::preload

@@ -1,0 +1,104 @@
+// The attribute and the cache; see derived.hpp. SPDX-License-Identifier: BSD-3-Clause
+#include "preload/accelerating/derived.hpp"
+
+#include <mutex>
+#include <new>
+
+#include "preload/described.hpp"
+#include "preload/handles.hpp"
+
+namespace corewise::preload::accelerating {
+namespace {
+
+/// Uses before a type is compiled: one that is made for a single call would never pay for it.
+constexpr int kPatience = 2;
+constexpr std::size_t kSlots = 64;
+
+constinit thread_local KnownHandles<Derived, kSlots> known __attribute__((tls_model("initial-exec"))){};
+constinit Generations<kSlots> generations;
+
+int keyval = MPI_KEYVAL_INVALID;
+/// Held while a type is looked up or read; a callback of the program may come back here.
+std::recursive_mutex making;
+
+/// What is attached: with the handle under which threads may know it.
+struct Attached {
+  Derived* derived;
+  std::uint64_t handle;
+};
+
+/// The attribute's delete callback: MPI frees the type.
+int type_freed(MPI_Datatype, int, void* value, void*) {
+  const auto* attached = static_cast<Attached*>(value);
+  generations.end(attached->handle);
+  attached->derived->release();
+  delete attached;
+  return MPI_SUCCESS;
+}
+
+bool have_key() {
+  if (keyval != MPI_KEYVAL_INVALID) return true;
+  return CW_NEXT(MPI_Type_create_keyval)(MPI_TYPE_NULL_COPY_FN, type_freed, &keyval, nullptr) == MPI_SUCCESS;
+}
+
+Derived* attach(MPI_Datatype datatype, std::uint64_t handle, const Type& type) {
+  void* value = nullptr;
+  int found = 0;
+  if (!have_key() || CW_NEXT(MPI_Type_get_attr)(datatype, keyval, &value, &found) != MPI_SUCCESS) return nullptr;
+  if (found != 0) return static_cast<Attached*>(value)->derived;
+  auto* const fresh = new (std::nothrow) Attached{new (std::nothrow) Derived(type), handle};
+  if (fresh == nullptr || fresh->derived == nullptr) return nullptr;
+  if (CW_NEXT(MPI_Type_set_attr)(datatype, keyval, fresh) == MPI_SUCCESS) return fresh->derived;
+  fresh->derived->release();
+  delete fresh;
+  return nullptr;
+}
+
+}  // namespace
+
+void Derived::use(MPI_Datatype datatype) {
+  if (is_read() || uses_.fetch_add(1, std::memory_order_relaxed) != kPatience) return;
+  const std::lock_guard lock(making);
+  try {
+    read(datatype);
+  } catch (...) {  // no memory: the MPI packs
+  }
+}
+
+void Derived::read(MPI_Datatype datatype) {
+  const std::optional<Described> described = describe(datatype);
+  if (!described || described->type.size != unread_.size || described->type.size <= 0) return;
+  kernels::PackPlan plan = kernels::PackPlan::compile(described->type);
+  if (plan.size() != unread_.size) return;
+  plan_.emplace(std::move(plan));
+  read_ = unread_;
+  read_.plain = plan_->contiguous() && unread_.true_lb == 0 && unread_.extent == unread_.size;
+  read_.plan = &*plan_;
+  ready_.store(true, std::memory_order_release);
+}
+
+Derived* known_derived(MPI_Datatype datatype, std::uint64_t handle) {
+  const auto* const entry = known.find(handle, generations);
+  if (entry == nullptr || entry->object == nullptr) return nullptr;
+  entry->object->use(datatype);
+  return entry->object;
+}
+
+Derived* meet_derived(MPI_Datatype datatype, std::uint64_t handle, const Type& type) {
+  const std::lock_guard lock(making);
+  const std::uint32_t generation = generations.of(handle);
+  Derived* const found = attach(datatype, handle, type);
+  if (found == nullptr) return nullptr;
+  known.remember(handle, found, generation);
+  found->use(datatype);
+  return found;
+}
+
+void end_derived() {
+  const std::lock_guard lock(making);
+  if (keyval != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Type_free_keyval)(&keyval);
+  keyval = MPI_KEYVAL_INVALID;
+  generations.end_all();
+}
+
+}  // namespace corewise::preload::accelerating
