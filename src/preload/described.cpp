@@ -15,7 +15,6 @@ namespace {
 using kernels::Datatype;
 using Numbers = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostNumbers = 1 << 22;  ///< in all envelopes of a type; more would take seconds to compile
 constexpr int kDeepest = 64;
 
 /// An envelope's contents; large counts are brought to the places of integers and addresses.
@@ -60,13 +59,13 @@ void place_counts(Contents& contents, const Numbers& counts) {
   contents.addresses.insert(contents.addresses.end(), tail, counts.end());
 }
 
-bool read_contents(MPI_Datatype type, Contents& contents) {
+bool read_contents(MPI_Datatype type, std::int64_t most, Contents& contents) {
   Envelope envelope;
   if (!read_envelope(type, envelope)) return false;
   contents.combiner = envelope.combiner;
   if (is_predefined(contents.combiner)) return true;
   const auto [integers, addresses, counts, types, _] = envelope;
-  if (std::int64_t{integers} + addresses + counts > kMostNumbers || types > kMostNumbers) return false;
+  if (std::int64_t{integers} + addresses + counts > most || types > most) return false;
   std::vector<int> i(static_cast<std::size_t>(integers) + 1);
   std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses) + 1);
   std::vector<MPI_Count> c(static_cast<std::size_t>(counts) + 1);
@@ -196,6 +195,7 @@ std::int64_t numbers_in(const Contents& contents) {
 
 /// How far a reading has come.
 struct Reading {
+  std::int64_t most;
   int depth = 0;
   std::int64_t numbers = 0;  ///< in the envelopes
 };
@@ -239,7 +239,7 @@ Result<Described> build(const Contents& contents, Reading& reading) {
 std::optional<Described> read(MPI_Datatype type, Reading& reading) {
   Contents contents;
   Bounds bounds;
-  if (reading.depth > kDeepest || !read_contents(type, contents)) return std::nullopt;
+  if (reading.depth > kDeepest || !read_contents(type, reading.most, contents)) return std::nullopt;
   if (is_predefined(contents.combiner)) {
     std::optional<Datatype> found = named(type);
     if (!found) return std::nullopt;
@@ -249,7 +249,7 @@ std::optional<Described> read(MPI_Datatype type, Reading& reading) {
   reading.numbers += numbers_in(contents);
   ++reading.depth;
   try {
-    if (reading.numbers <= kMostNumbers) made = build(contents, reading);
+    if (reading.numbers <= reading.most) made = build(contents, reading);
   } catch (...) {
     made = not_understood();
   }
@@ -264,8 +264,8 @@ std::optional<Described> read(MPI_Datatype type, Reading& reading) {
 
 }  // namespace
 
-std::optional<Described> describe(MPI_Datatype datatype) {
-  Reading reading;
+std::optional<Described> describe(MPI_Datatype datatype, std::int64_t most) {
+  Reading reading{most};
   return read(datatype, reading);
 }
 

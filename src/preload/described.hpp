@@ -17,7 +17,11 @@ struct Described {
   std::int64_t element = 0;
 };
 
-/// Nothing where an envelope is not understood, or where MPI finds another size, extent or true extent than we.
-std::optional<Described> describe(MPI_Datatype datatype);
+/// As many numbers in all envelopes of a type as can be compiled in a moment; more would take seconds.
+inline constexpr std::int64_t kMostNumbers = 1 << 22;
+
+/// Nothing where an envelope is not understood, where there are more than `most` numbers in all of them, or where
+/// MPI finds another size, extent or true extent than we.
+std::optional<Described> describe(MPI_Datatype datatype, std::int64_t most = kMostNumbers);
 
 }  // namespace corewise::preload

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import trace_decoder
-from conftest import Mpi, find_mpi
+from conftest import YIELD_ENV, Mpi, find_mpi
 from trace_decoder import PROC_NULL, Trace
 
 from corewise.mpi import build, find
@@ -25,6 +25,7 @@ MPI_NAMES = ("openmpi", "mpich")
 KNOWN_CALLS = 5000
 """Of the program ends.c."""
 ALL_NAMES = (*MPI_NAMES, "mpich_abi")
+DEBIANS_MPICH = "mpich_debian"
 # Call sites are return addresses: a tail call would name the caller's caller.
 FLAGS = (
     "-O1",
@@ -49,6 +50,9 @@ def end_session() -> None:
 @cache
 def library(name: str) -> Mpi:
     """The MPI called ``name``; ``mpich_abi`` is MPICH through the standard ABI."""
+    if name == DEBIANS_MPICH:
+        tools = {tool: Path(f"/usr/bin/{tool}.mpich") for tool in ("mpicc", "mpicxx", "mpiexec")}
+        return Mpi(name, Path("/usr"), yield_env=YIELD_ENV["mpich"], **tools)
     family, _, suffix = name.partition("_")
     return find_mpi(family, wrapper_suffix=f"_{suffix}" if suffix else "")
 
@@ -56,6 +60,8 @@ def library(name: str) -> Mpi:
 @cache
 def described(name: str) -> find.MpiLibrary:
     """The same MPI as corewise sees it."""
+    if name == DEBIANS_MPICH:
+        return find.from_launcher(library(name).mpiexec)
     return find.from_prefix(library(name).prefix, abi=name.endswith("_abi"))
 
 

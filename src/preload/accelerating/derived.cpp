@@ -10,8 +10,10 @@
 namespace corewise::preload::accelerating {
 namespace {
 
-/// Uses before a type is compiled: one that is made for a single call would never pay for it.
+/// Uses before a type is compiled: one that is made for a single call may never pay for it.
 constexpr int kPatience = 2;
+/// Numbers in its envelopes with which it is compiled sooner than many bytes are packed.
+constexpr std::int64_t kFewNumbers = 64;
 constexpr std::size_t kSlots = 64;
 
 constinit thread_local KnownHandles<Derived, kSlots> known __attribute__((tls_model("initial-exec"))){};
@@ -58,19 +60,30 @@ Derived* attach(MPI_Datatype datatype, std::uint64_t handle, const Type& type) {
 
 void Derived::use(MPI_Datatype datatype) {
   if (is_read() || uses_.fetch_add(1, std::memory_order_relaxed) != kPatience) return;
-  const std::lock_guard lock(making);
-  try {
-    read(datatype);
-  } catch (...) {  // no memory: the MPI packs
-  }
+  read(datatype, kMostNumbers);
 }
 
-void Derived::read(MPI_Datatype datatype) {
-  const std::optional<Described> described = describe(datatype);
-  if (!described || described->type.size != unread_.size || described->type.size <= 0) return;
-  kernels::PackPlan plan = kernels::PackPlan::compile(described->type);
-  if (plan.size() != unread_.size) return;
-  plan_.emplace(std::move(plan));
+const kernels::PackPlan* Derived::plan_for_many(MPI_Datatype datatype) {
+  if (!is_read() && !is_long_.exchange(true, std::memory_order_relaxed)) read(datatype, kFewNumbers);
+  return is_read() ? read_.plan : nullptr;
+}
+
+const kernels::PackPlan* Derived::plan_at_once(MPI_Datatype datatype) {
+  if (!is_read()) read(datatype, kMostNumbers);
+  return is_read() ? read_.plan : nullptr;
+}
+
+void Derived::read(MPI_Datatype datatype, std::int64_t most) {
+  const std::lock_guard lock(making);
+  if (is_read()) return;
+  try {
+    const std::optional<Described> described = describe(datatype, most);
+    if (!described || described->type.size != unread_.size || unread_.size <= 0) return;
+    plan_.emplace(kernels::PackPlan::compile(described->type));
+  } catch (...) {  // no memory: the MPI packs
+    return;
+  }
+  if (plan_->size() != unread_.size) return;
   read_ = unread_;
   read_.plain = plan_->contiguous() && unread_.true_lb == 0 && unread_.extent == unread_.size;
   read_.plan = &*plan_;

@@ -14,16 +14,19 @@
 
 namespace corewise::preload::accelerating {
 
+class Derived;
+
 /// How a datatype lies in memory.
 struct Type : Bounds {
   bool plain = false;                       ///< any number of items is one run of bytes, in the order of the data
   bool named = false;                       ///< it is predefined
   const kernels::PackPlan* plan = nullptr;  ///< null: the MPI packs
+  Derived* derived = nullptr;               ///< of one that the program made, as long as it is held
 };
 
 class Derived {
  public:
-  explicit Derived(const Type& type) : unread_(type) {}
+  explicit Derived(const Type& type) : unread_(type) { unread_.derived = this; }
   Derived(const Derived&) = delete;
   Derived& operator=(const Derived&) = delete;
 
@@ -32,6 +35,10 @@ class Derived {
   [[nodiscard]] bool is_read() const { return ready_.load(std::memory_order_acquire); }
   /// It is used once more: reads it where that is due.
   void use(MPI_Datatype datatype);
+  /// Its plan, which is made if it has none: for many bytes if that takes no time, and for data that an MPI may not
+  /// pack in any case. Null where there can be none.
+  const kernels::PackPlan* plan_for_many(MPI_Datatype datatype);
+  const kernels::PackPlan* plan_at_once(MPI_Datatype datatype);
 
   void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
@@ -40,12 +47,12 @@ class Derived {
 
  private:
   ~Derived() = default;
-  void read(MPI_Datatype datatype);
+  void read(MPI_Datatype datatype, std::int64_t most);
 
   Type unread_, read_;
   std::optional<kernels::PackPlan> plan_;
   std::atomic<int> holders_{1}, uses_{0};
-  std::atomic<bool> ready_{false};
+  std::atomic<bool> ready_{false}, is_long_{false};
 };
 
 /// Holds one for the time of a call.

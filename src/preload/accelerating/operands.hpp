@@ -39,8 +39,8 @@ class Viewed {
       views_->drop();
   }
   /// Where they are seen; null where there is no room for more views.
-  std::byte* begin(shm::Views& views, const Items& items, const Type& type) {
-    plan_ = type.plan;
+  std::byte* begin(shm::Views& views, const Items& items, const kernels::PackPlan& plan) {
+    plan_ = &plan;
     items_ = address(items.at);
     count_ = items.count;
     std::byte* const at = views.add({this, &Viewed::read, &Viewed::write});
@@ -77,8 +77,9 @@ struct Through {
 /// that a message may carry.
 inline std::byte* view_of(const Items& items, const Type& type, const Through& through, std::int64_t block,
                           Viewed& viewed) {
-  const bool seen = through.views != nullptr && type.plan != nullptr && block * type.size >= kLeastViewed;
-  return seen ? viewed.begin(*through.views, items, type) : nullptr;
+  if (through.views == nullptr || type.derived == nullptr || block * type.size < kLeastViewed) return nullptr;
+  const kernels::PackPlan* const plan = type.derived->plan_for_many(items.datatype);
+  return plan != nullptr ? viewed.begin(*through.views, items, *plan) : nullptr;
 }
 
 /// Data to be read: items packed where they are not plain.

@@ -40,7 +40,7 @@ constexpr std::string_view kOfTwo =
 #ifdef OPEN_MPI  // which copies from the other process's memory sooner
     "allgather=136:eager,16384:ring/piece=4096,-:one_copy;"
     "allgatherv=136:eager,16384:ring/piece=4096,-:one_copy;"
-    "alltoall=136:eager,4096:pairwise/piece=4096,-:one_copy;"
+    "alltoall=136:eager,4096:pairwise/piece=4096,-:one_copy;alltoallv=-:one_copy/min_piece=8192;"
     "exscan=48:eager_recursive_doubling,4096:chain/piece=4096;";
 #else
     "allgather=136:eager,2047:ring/piece=4096,8192:mpi,16384:ring/piece=4096,65535:ring,-:one_copy,262144:ring;"

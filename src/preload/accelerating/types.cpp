@@ -250,18 +250,25 @@ void Reduction::combine(void* context, const std::byte* in, std::byte* inout, st
 
 namespace {
 
-/// Items that one call of MPI_Pack takes: the packed bytes must fit into an int.
+/// Bytes that one call of MPI_Pack takes: their number must fit into an int.
+constexpr std::int64_t kMostPacked = std::numeric_limits<int>::max() / 2;
+
 std::int64_t items_at_a_time(const Type& type) {
-  constexpr std::int64_t kMost = std::numeric_limits<int>::max() / 2;
-  return std::max<std::int64_t>(1, kMost / std::max<std::int64_t>(1, type.size));
+  return std::max<std::int64_t>(1, kMostPacked / std::max<std::int64_t>(1, type.size));
+}
+
+/// Null: the MPI packs. It may not take one item that is too long, nor, as MPICH 4.0 does not, MPI_BOTTOM.
+const kernels::PackPlan* plan_of(const Type& type, const void* items, MPI_Datatype datatype) {
+  if (type.plan != nullptr || type.derived == nullptr) return type.plan;
+  return items == nullptr || type.size > kMostPacked ? type.derived->plan_at_once(datatype) : nullptr;
 }
 
 }  // namespace
 
 int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Type& type, std::byte* to,
          MPI_Comm comm) {
-  if (type.plan != nullptr) {
-    type.plan->pack(items, count, 0, to, static_cast<std::size_t>(count * type.size));
+  if (const kernels::PackPlan* const plan = plan_of(type, items, datatype)) {
+    plan->pack(items, count, 0, to, static_cast<std::size_t>(count * type.size));
     return MPI_SUCCESS;
   }
   const std::int64_t step = items_at_a_time(type);
@@ -278,8 +285,8 @@ int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Typ
 
 int unpack(const std::byte* from, void* items, std::int64_t count, MPI_Datatype datatype, const Type& type,
            MPI_Comm comm) {
-  if (type.plan != nullptr) {
-    type.plan->unpack(items, count, 0, from, static_cast<std::size_t>(count * type.size));
+  if (const kernels::PackPlan* const plan = plan_of(type, items, datatype)) {
+    plan->unpack(items, count, 0, from, static_cast<std::size_t>(count * type.size));
     return MPI_SUCCESS;
   }
   const std::int64_t step = items_at_a_time(type);

@@ -58,7 +58,7 @@ class ReadType {
   const Type* operator->() const { return type_; }
 
  private:
-  static constexpr Type kNothing{{}, true, false, nullptr};
+  static constexpr Type kNothing{{}, true, false, nullptr, nullptr};
 
   bool ask(MPI_Datatype datatype);
   /// False where there is none.

@@ -54,6 +54,72 @@ TEST(ShmPort, CopiesGoWhereTheySay) {
   EXPECT_EQ(zero.test(0x12345678), 0x12345678U);
 }
 
+/// Every third byte of some memory, as a view has them.
+struct EveryThird {
+  std::vector<std::byte> memory;
+
+  View view() {
+    return {this,
+            [](void* me, std::uint64_t from, std::byte* to, std::uint64_t bytes) {
+              for (std::uint64_t i = 0; i < bytes; ++i)
+                to[i] = static_cast<EveryThird*>(me)->memory[3 * (from + i)];
+            },
+            [](void* me, std::uint64_t from, const std::byte* data, std::uint64_t bytes) {
+              for (std::uint64_t i = 0; i < bytes; ++i)
+                static_cast<EveryThird*>(me)->memory[3 * (from + i)] = data[i];
+            }};
+  }
+  [[nodiscard]] std::vector<std::byte> data() const {
+    std::vector<std::byte> found;
+    for (std::size_t i = 0; i < memory.size(); i += 3) found.push_back(memory[i]);
+    return found;
+  }
+};
+
+TEST(ShmPort, ViewsAreLaidOutOnTheWay) {
+  constexpr std::uint32_t kBytes = 10'000;  // more than a copy between views takes at once
+  const testing::Job job(2, {16384, 1, 1, 0});
+  ShmPort zero(job.segment, 0);
+  ShmPort one(job.segment, 1);
+  EveryThird from{std::vector<std::byte>(3 * kBytes)};
+  EveryThird to{std::vector<std::byte>(3 * kBytes, std::byte{0xEE})};
+  for (std::size_t i = 0; i < from.memory.size(); ++i) from.memory[i] = static_cast<std::byte>(i * 7);
+  std::byte* const source = zero.views().add(from.view());
+  std::byte* const target = one.views().add(to.view());
+  EXPECT_TRUE(Views::is(source) && Views::is(source + kBytes));
+  EXPECT_FALSE(Views::is(from.memory.data()));
+
+  zero.copy_in(source + 10, 0, kBytes - 10, 0);
+  one.get_user({0, 0}, target + 10, kBytes - 10, 0);
+  zero.copy_in(source, 0, 10, 0);
+  one.get({0, 0}, 100, 10, 0);
+  one.copy_out(100, target, 10, 0);
+  EXPECT_EQ(to.data(), from.data());
+  EXPECT_EQ(to.memory[1], std::byte{0xEE});
+
+  std::byte* const again = one.views().add(from.view());
+  std::ranges::fill(to.memory, std::byte{0});
+  one.copy_user(again, target, kBytes, 0);
+  EXPECT_EQ(to.data(), from.data());
+  one.views().drop();
+  one.copy_user(target + 1, target, 0, 0);
+}
+
+TEST(ShmPort, ViewsAreNotReachedByPeers) {
+  const testing::Job job(1, {4096, 1, 1, 0});
+  ShmPort port(job.segment, 0, WaitPolicy::alone(), Processes({getpid()}));
+  EveryThird some{std::vector<std::byte>(300)};
+  std::byte* const view = port.views().add(some.view());
+  std::array<std::byte, 100> plain{};
+  EXPECT_EQ(port.pull(0, view, plain.data(), 100), 0U);
+  EXPECT_EQ(port.pull(0, plain.data(), view, 100), 0U);
+  EXPECT_EQ(port.push(0, plain.data(), view, 100), 0U);
+  EXPECT_EQ(port.push(0, view, plain.data(), 100), 0U);
+  EXPECT_EQ(port.offer(view, 100), 0U);
+  for (std::size_t i = 1; i < Views::kMost; ++i) EXPECT_NE(port.views().add(some.view()), nullptr);
+  EXPECT_EQ(port.views().add(some.view()), nullptr);
+}
+
 TEST(ShmPort, UserMemoryIsCopiedBetweenProcesses) {
   constexpr std::size_t kBytes = 100'000;
   const testing::Job job(2, {4096, 1, 1, 0});

@@ -8,12 +8,14 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 import re
+import shutil
 from itertools import product
 from pathlib import Path
 
 import accelerating_runs as runs
 import pytest
 from conftest import YIELD_ENV
+from preload_runs import DEBIANS_MPICH
 
 pytestmark = pytest.mark.first_test
 
@@ -39,6 +41,7 @@ PLAIN_CASES = [
     (3, "refused_arguments.c"),
     (3, "refused_memory.c", "none"),
     (3, "operands.c"),
+    (3, "derived_types.c"),
     (4, "used_while_freed.c"),
     (2, "spawned.c", "spawn"),
 ]
@@ -295,6 +298,19 @@ def test_operators_addresses_and_nothing(name: str, n: int, tmp_path: Path) -> N
         "MPI_Reduce_scatter",
     }
     assert done.reasons() == {EARLY}
+
+
+@pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 3))])
+def test_types_that_are_used_again_and_handles_too(name: str, n: int, tmp_path: Path) -> None:
+    moving = {"Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Alltoallv", "Alltoallw"}
+    assert ran(name, n, "derived_types.c", tmp_path).taken() == {f"MPI_{kind}" for kind in moving}
+
+
+def test_absolute_addresses_under_debians_mpich(tmp_path: Path) -> None:
+    """MPICH 4.0 packs nothing at MPI_BOTTOM, where MPI-IO has what it broadcasts."""
+    if shutil.which("mpiexec.mpich") is None:
+        pytest.skip("capability: no Debian MPI (mpich)")
+    assert "MPI_Bcast" in ran(DEBIANS_MPICH, 3, "operands.c", tmp_path).taken()
 
 
 @pytest.mark.long_test
