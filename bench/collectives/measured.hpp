@@ -80,7 +80,7 @@ inline void barrier(const Call& call, const Operands&) {
 }
 /// The root sends what it wrote, the others receive.
 inline void bcast(const Call& call, const Operands& on) {
-  call.by.bcast(call.rank == call.root ? on.send : on.receive, on.count(), MPI_BYTE, call.root, call.comm);
+  call.by.bcast(call.rank == call.root ? on.send : on.receive, on.items(), on.moved(), call.root, call.comm);
 }
 inline void reduce(const Call& call, const Operands& on) {
   call.by.reduce(on.send, on.receive, on.elements, on.type(), MPI_SUM, call.root, call.comm);
@@ -101,32 +101,32 @@ inline void reduce_scatter(const Call& call, const Operands& on) {
   call.by.reduce_scatter(on.send, on.receive, on.element_counts.data(), on.type(), MPI_SUM, call.comm);
 }
 inline void gather(const Call& call, const Operands& on) {
-  call.by.gather(on.send, on.count(), MPI_BYTE, on.receive, on.count(), MPI_BYTE, call.root, call.comm);
+  call.by.gather(on.send, on.items(), on.moved(), on.receive, on.items(), on.moved(), call.root, call.comm);
 }
 inline void gatherv(const Call& call, const Operands& on) {
-  call.by.gatherv(on.send, on.count(), MPI_BYTE, on.receive, on.counts.data(), on.places.data(), MPI_BYTE,
+  call.by.gatherv(on.send, on.items(), on.moved(), on.receive, on.counts.data(), on.places.data(), on.moved(),
                   call.root, call.comm);
 }
 inline void scatter(const Call& call, const Operands& on) {
-  call.by.scatter(on.send, on.count(), MPI_BYTE, on.receive, on.count(), MPI_BYTE, call.root, call.comm);
+  call.by.scatter(on.send, on.items(), on.moved(), on.receive, on.items(), on.moved(), call.root, call.comm);
 }
 inline void scatterv(const Call& call, const Operands& on) {
-  call.by.scatterv(on.send, on.counts.data(), on.places.data(), MPI_BYTE, on.receive, on.count(), MPI_BYTE,
+  call.by.scatterv(on.send, on.counts.data(), on.places.data(), on.moved(), on.receive, on.items(), on.moved(),
                    call.root, call.comm);
 }
 inline void allgather(const Call& call, const Operands& on) {
-  call.by.allgather(on.send, on.count(), MPI_BYTE, on.receive, on.count(), MPI_BYTE, call.comm);
+  call.by.allgather(on.send, on.items(), on.moved(), on.receive, on.items(), on.moved(), call.comm);
 }
 inline void allgatherv(const Call& call, const Operands& on) {
-  call.by.allgatherv(on.send, on.count(), MPI_BYTE, on.receive, on.counts.data(), on.places.data(), MPI_BYTE,
+  call.by.allgatherv(on.send, on.items(), on.moved(), on.receive, on.counts.data(), on.places.data(), on.moved(),
                      call.comm);
 }
 inline void alltoall(const Call& call, const Operands& on) {
-  call.by.alltoall(on.send, on.count(), MPI_BYTE, on.receive, on.count(), MPI_BYTE, call.comm);
+  call.by.alltoall(on.send, on.items(), on.moved(), on.receive, on.items(), on.moved(), call.comm);
 }
 inline void alltoallv(const Call& call, const Operands& on) {
-  call.by.alltoallv(on.send, on.counts.data(), on.places.data(), MPI_BYTE, on.receive, on.counts.data(),
-                    on.places.data(), MPI_BYTE, call.comm);
+  call.by.alltoallv(on.send, on.counts.data(), on.places.data(), on.moved(), on.receive, on.counts.data(),
+                    on.places.data(), on.moved(), call.comm);
 }
 
 inline constexpr std::array<Collective, 16> kMeasured = {{

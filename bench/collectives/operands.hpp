@@ -1,5 +1,6 @@
 // What the ranks work on: a buffer to send and one to receive, of as many blocks as there are ranks, at chosen
-// places within a page. One word of every cache line that is sent changes with every call: no line is what it was.
+// places within a page; side by side, or in runs of some bytes with gaps as long behind them. One word of every 64
+// bytes that are sent changes with every call: no line is what it was.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -65,16 +66,24 @@ class Memory {
 
 class Operands {
  public:
-  /// Of `sent` blocks of `block_bytes`, of which as many arrive as there are ranks, at most.
-  Operands(std::uint64_t block_bytes, int sent, From from = From::program)
-      : Operands(block_bytes, sent, Memory(room(block_bytes), from), Memory(room(block_bytes), from)) {}
+  /// Of `sent` blocks of `block_bytes`, of which as many arrive as there are ranks, at most. `run`: 0 without gaps,
+  /// else it divides `block_bytes`.
+  Operands(std::uint64_t block_bytes, int sent, From from = From::program, std::uint64_t run = 0)
+      : Operands(block_bytes, sent, run, Memory(room(block_bytes, run), from),
+                 Memory(room(block_bytes, run), from)) {}
   /// In zeroed memory of two rooms that is there.
   Operands(std::uint64_t block_bytes, int sent, std::byte* at)
-      : Operands(block_bytes, sent, Memory(at), Memory(at + room(block_bytes))) {}
+      : Operands(block_bytes, sent, 0, Memory(at), Memory(at + room(block_bytes))) {}
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+  ~Operands() {
+    if (run_ > 0) MPI_Type_free(&moved_);
+  }
 
   /// What a buffer takes, wherever in a page it begins.
-  static std::uint64_t room(std::uint64_t block_bytes) {
-    const std::uint64_t bytes_of_all = block_bytes * static_cast<std::uint64_t>(world_size()) + 2 * kPage;
+  static std::uint64_t room(std::uint64_t block_bytes, std::uint64_t run = 0) {
+    const std::uint64_t step = run > 0 ? 2 * block_bytes : block_bytes;
+    const std::uint64_t bytes_of_all = step * static_cast<std::uint64_t>(world_size()) + 2 * kPage;
     if (bytes_of_all > INT_MAX) give_up("blocks: too many bytes");
     return bytes_of_all;
   }
@@ -108,8 +117,9 @@ class Operands {
   [[nodiscard]] MPI_Datatype type() const {
     return width_ == 8 ? MPI_INT64_T : width_ == 4 ? MPI_INT32_T : width_ == 2 ? MPI_INT16_T : MPI_INT8_T;
   }
-  /// Bytes of a block, as MPI counts.
-  [[nodiscard]] int count() const { return static_cast<int>(bytes); }
+  /// How blocks are moved: so many items of a type.
+  [[nodiscard]] int items() const { return run_ > 0 ? 1 : static_cast<int>(bytes); }
+  [[nodiscard]] MPI_Datatype moved() const { return moved_; }
 
   const std::uint64_t bytes;  ///< of a block
 
@@ -117,6 +127,7 @@ class Operands {
   const int rank_ = world_rank();
   const int ranks_ = world_size();
   const int sent_;
+  const std::uint64_t run_;
   const std::uint64_t width_;
 
  public:
@@ -126,19 +137,29 @@ class Operands {
   std::vector<int> counts, places, element_counts;  ///< of equal blocks, one after the other
 
  private:
-  Operands(std::uint64_t block_bytes, int sent, Memory&& sends, Memory&& receives)
+  Operands(std::uint64_t block_bytes, int sent, std::uint64_t run, Memory&& sends, Memory&& receives)
       : bytes(block_bytes),
         sent_(sent),
-        width_(bytes % 8 == 0 ? 8 : bytes & (~bytes + 1)),
+        run_(run),
+        width_(run > 0 ? width_of(run) : width_of(bytes)),
         elements(static_cast<int>(bytes / width_)),
         send_(std::move(sends)),
         receive_(std::move(receives)) {
     for (int rank = 0; rank < ranks_; ++rank) {
-      counts.push_back(count());
-      places.push_back(rank * count());
+      counts.push_back(items());
+      places.push_back(rank * items());
       element_counts.push_back(elements);
     }
+    if (run_ == 0) return;
+    MPI_Datatype rows = MPI_DATATYPE_NULL;
+    const int length = static_cast<int>(run_);
+    MPI_Type_vector(static_cast<int>(bytes / run_), length, 2 * length, MPI_BYTE, &rows);
+    MPI_Type_create_resized(rows, 0, static_cast<MPI_Aint>(2 * bytes), &moved_);
+    MPI_Type_commit(&moved_);
+    MPI_Type_free(&rows);
   }
+  /// Of the elements in which so many bytes are written.
+  static std::uint64_t width_of(std::uint64_t bytes) { return bytes % 8 == 0 ? 8 : bytes & (~bytes + 1); }
   static std::byte* place(const Memory& buffer, std::uint64_t offset) {
     const auto first = reinterpret_cast<std::uintptr_t>(buffer.data());
     return buffer.data() + (kPage - first % kPage) % kPage + offset % kPage;
@@ -146,7 +167,8 @@ class Operands {
 
   [[nodiscard]] int line_elements() const { return static_cast<int>(kLine / width_); }
   [[nodiscard]] std::uint64_t place_of(int block, int i) const {
-    return static_cast<std::uint64_t>(block) * bytes + static_cast<std::uint64_t>(i) * width_;
+    const std::uint64_t at = static_cast<std::uint64_t>(block) * bytes + static_cast<std::uint64_t>(i) * width_;
+    return run_ > 0 ? at + at / run_ * run_ : at;
   }
 
   /// Sums over all ranks fit into an element.
@@ -167,6 +189,7 @@ class Operands {
   }
 
   Memory send_, receive_;
+  MPI_Datatype moved_ = MPI_BYTE;
 };
 
 }  // namespace corewise::bench

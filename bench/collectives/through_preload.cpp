@@ -1,10 +1,11 @@
 // One run among the ranks of MPI_COMM_WORLD with the accelerate library in LD_PRELOAD: every collective as the
 // program gets it, through the library, beside the MPI's own procedure behind it.
 //
-// Usage: through_preload ROUNDS FIRST BUDGET_US [mapped] CASE..., a case being COLLECTIVE:BYTES (of a block, where
-// ranks send or receive several); with `mapped`, buffers are of MPI_Alloc_mem. Rounds are numbered from FIRST on.
-// Prints per case and round: "round <collective> <bytes> <number> <ours ns> <mpi ns> <floor ns>". Two ranks with
-// mapped buffers have a floor beside them (mapped_floor.hpp); the others' is 0.
+// Usage: through_preload ROUNDS FIRST BUDGET_US [mapped] [gaps:RUN] CASE..., a case being COLLECTIVE:BYTES (of a
+// block, where ranks send or receive several); with `mapped`, buffers are of MPI_Alloc_mem; with `gaps`, data that
+// are moved and not combined lie in runs of so many bytes, with gaps as long, and have a derived datatype. Rounds
+// are numbered from FIRST on. Prints per case and round: "round <collective> <bytes> <number> <ours ns> <mpi ns>
+// <floor ns>". Two ranks with mapped buffers have a floor beside them (mapped_floor.hpp); the others' is 0.
 //
 // In a round all are measured one after the other, another one first in the next round, and buffers lie at other
 // places within a page. A measurement is as many times as fit into the budget: the ranks line up, and each times a
@@ -56,8 +57,8 @@ double median(std::vector<double> values) {
 
 class Bench {
  public:
-  Bench(int rounds, int first, double budget_ns, From from)
-      : rounds_(rounds), first_(first), budget_ns_(budget_ns), from_(from) {
+  Bench(int rounds, int first, double budget_ns, From from, std::uint64_t run)
+      : rounds_(rounds), first_(first), budget_ns_(budget_ns), from_(from), run_(run) {
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_, &reversed_);
     for (int i = 0; i < 64; ++i) {  // until both communicators are set up
       MPI_Barrier(MPI_COMM_WORLD);
@@ -69,7 +70,7 @@ class Bench {
   Bench& operator=(const Bench&) = delete;
 
   void run(const Collective& collective, std::uint64_t bytes) {
-    Operands on(bytes, collective.block_for_each ? ranks_ : 1, from_);
+    Operands on(bytes, collective.block_for_each ? ranks_ : 1, from_, run_);
     on.lie(kOffsets[0]);
     const int in_a_row = bytes <= kBackToBackBytes ? kBackToBack : 1;
     const int samples = samples_within_budget(collective, on, in_a_row);
@@ -92,7 +93,7 @@ class Bench {
 
  private:
   [[nodiscard]] std::unique_ptr<MappedFloor> floor_of(const Collective& collective, std::uint64_t bytes) const {
-    if (from_ != From::mpi || ranks_ != 2 || !MappedFloor::has(collective.name, bytes)) return nullptr;
+    if (from_ != From::mpi || run_ > 0 || ranks_ != 2 || !MappedFloor::has(collective.name, bytes)) return nullptr;
     return std::make_unique<MappedFloor>(bytes, collective.block_for_each ? ranks_ : 1);
   }
 
@@ -155,6 +156,7 @@ class Bench {
   int rounds_, first_;
   double budget_ns_;
   From from_;
+  std::uint64_t run_;
   const int rank_ = world_rank();
   const int ranks_ = world_size();
   const Procedures ours_ = of_the_program();
@@ -174,17 +176,22 @@ const Collective& named(const std::string& name) {
 int main(int argc, char** argv) {
   using namespace corewise::bench;
   MPI_Init(&argc, &argv);
-  if (argc < 5) give_up("usage: through_preload ROUNDS FIRST BUDGET_US [mapped] CASE...");
+  if (argc < 5) give_up("usage: through_preload ROUNDS FIRST BUDGET_US [mapped] [gaps:RUN] CASE...");
   if (!replaced()) {  // on no rank; a launcher may lose what a rank says that aborts
     std::fprintf(stderr, "no library stands before the MPI's collectives\n");
     MPI_Finalize();
     return 1;
   }
   {
-    const bool mapped = std::string(argv[4]) == "mapped";
+    int index = 4;
+    const bool mapped = std::string(argv[index]) == "mapped";
+    if (mapped) ++index;
+    const std::string word = index < argc ? argv[index] : "";
+    const bool gaps = word.starts_with("gaps:");
+    if (gaps) ++index;
     Bench bench(std::atoi(argv[1]), std::atoi(argv[2]), std::atof(argv[3]) * 1000,
-                mapped ? From::mpi : From::program);
-    for (int index = mapped ? 5 : 4; index < argc; ++index) {
+                mapped ? From::mpi : From::program, gaps ? std::strtoull(word.c_str() + 5, nullptr, 10) : 0);
+    for (; index < argc; ++index) {
       const std::string text = argv[index];
       const std::size_t colon = std::min(text.find(':'), text.size());
       bench.run(named(text.substr(0, colon)),

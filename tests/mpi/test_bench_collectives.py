@@ -100,6 +100,19 @@ def test_buffers_in_mapped_memory_have_rows_of_their_own() -> None:
     assert all(row["taken"] for row in rows)
 
 
+def test_data_with_gaps_arrive() -> None:
+    """The measuring program checks what arrives."""
+    moving = [each for each in preload.PLAIN if each not in preload.COMBINING]
+    words = ["--gaps", "24 B", "--rounds", 2, "--sizes", "48,48KiB", "--table", "always", "--json"]
+    done = corewise("bench", "collectives", *words, "--mpi", described("mpich").prefix)
+    assert done.returncode == 0, done.stderr
+    rows = documents.read(done.stdout)["rows"]
+    assert [row["id"].split("-")[1:5] for row in rows] == [
+        ["preload", "gaps24", each, str(size)] for each in moving for size in (48, 49152)
+    ]
+    assert all(row["taken"] for row in rows)
+
+
 def test_a_table_that_takes_nothing_over_is_refused() -> None:
     mpi = str(described("mpich").prefix)
     request = Request(mpi=mpi, table="scan=nonsense", sizes=(8,), rounds=2, quick=True)

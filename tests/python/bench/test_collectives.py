@@ -83,6 +83,29 @@ def test_mapped_memory_has_a_floor_beside_it() -> None:
     assert (row.floor, row.more["over_floor"], row.more["mapped"]) == (100.0, 1.25, True)
 
 
+def test_data_with_gaps_have_rows_of_their_own() -> None:
+    one = preload.Cell(MPI, "bcast", 4096, times=[(100.0, 300.0, 0.0)] * 6, gaps=64)
+    row = preload.row_of(one, preload.Wanted(gaps=64))
+    assert row.id == "collectives-preload-gaps64-bcast-4096-2-mpich-5.0"
+    assert row.what == "bcast of 4096 bytes in runs of 64, 2 processes, through the preload"
+    wanted = Request(gaps=64).wanted()
+    assert wanted.sizes == (128, 2048, 32768, 524288)
+    assert preload.COMBINING.isdisjoint(wanted.collectives) and "alltoall" in wanted.collectives
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request(gaps=64, sizes=(4096, 100)), "--gaps: found 64, allowed: bytes of which every size is a"),
+        (Request(gaps=64, sizes=(64,)), "--gaps: found 64, allowed: bytes of which every size is a"),
+        (Request(gaps=64, collectives=("bcast", "scan")), "--gaps: found with scan, allowed: bcast, gather,"),
+    ],
+)
+def test_gaps_that_do_not_fit_are_refused(request_: Request, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        request_.wanted()
+
+
 def test_a_row_through_the_preload_has_the_ratio_and_its_interval() -> None:
     times = [(100.0, 300.0), (100.0, 200.0), (200.0, 300.0), (100.0, 110.0), (100.0, 400.0), (100.0, 250.0)]
     row = preload.row_of(cell(*times), preload.Wanted(ranks=4))

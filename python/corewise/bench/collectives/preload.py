@@ -46,6 +46,10 @@ AGAIN = 3
 IN_MAPPED_MEMORY = ("bcast", "allreduce", "reduce", "reduce_scatter_block", "scan")
 MAPPED_SIZES, QUICK_MAPPED_SIZES = GRID[14:21:2], (65536,)
 """What gains by mapped memory."""
+COMBINING = frozenset(
+    ("barrier", "reduce", "allreduce", "scan", "exscan", "reduce_scatter", "reduce_scatter_block")
+)
+"""What moves no data as they lie."""
 WORDS = {"bcast": "broadcast"}
 """What a table calls a collective, where that is not its MPI name."""
 OF_HOST = "host"
@@ -90,6 +94,8 @@ class Wanted:
     effort : Effort
     mapped : bool
         Buffers are of MPI_Alloc_mem, which the library maps on all ranks.
+    gaps : int
+        Data lie in runs of so many bytes, with gaps as long; 0: side by side.
     """
 
     collectives: tuple[str, ...] = PLAIN
@@ -98,6 +104,7 @@ class Wanted:
     table: str = BUILT_IN
     effort: Effort = FULL
     mapped: bool = False
+    gaps: int = 0
 
 
 @dataclass
@@ -116,6 +123,8 @@ class Cell:
         Whether this is what was found when it was measured again.
     mapped, lent : bool
         Buffers are of MPI_Alloc_mem; and the library did calls there.
+    gaps : int
+        As of `Wanted`.
     """
 
     mpi: MpiLibrary
@@ -127,6 +136,7 @@ class Cell:
     again: bool = False
     mapped: bool = False
     lent: bool = False
+    gaps: int = 0
 
     @property
     def ratios(self) -> list[float]:
@@ -166,7 +176,7 @@ def _table_with(mpi: MpiLibrary, table: str) -> str:
 def cells_of(libraries: Iterable[MpiLibrary], wanted: Wanted) -> list[Cell]:
     """In the order of the rows."""
     return [
-        Cell(mpi, collective, size, table, mapped=wanted.mapped)
+        Cell(mpi, collective, size, table, mapped=wanted.mapped, gaps=wanted.gaps)
         for mpi in libraries
         for table in (_table_with(mpi, wanted.table),)
         for collective in wanted.collectives
@@ -204,6 +214,7 @@ class Runner:
             str(first),
             str(budget_us),
             *(("mapped",) if one.mapped else ()),
+            *((f"gaps:{one.gaps}",) if one.gaps else ()),
             *(f"{cell.collective}:{cell.size}" for cell in cells),
         ]
         with tempfile.TemporaryDirectory(prefix="corewise-bench-") as folder:
@@ -265,8 +276,9 @@ def row_of(cell: Cell, wanted: Wanted) -> Row:
     title = mpis.title(cell.mpi)
     where = (", in mapped memory" if cell.lent else ", not in mapped memory") if cell.mapped else ""
     what = cell.collective if cell.collective == "barrier" else f"{cell.collective} of {cell.size} bytes"
+    what += f" in runs of {cell.gaps}" if cell.gaps else ""
     low, high = cell.interval or (None, None)
-    kind = "mapped" if cell.mapped else "preload"
+    kind = ("mapped" if cell.mapped else "preload") + (f"-gaps{cell.gaps}" if cell.gaps else "")
     ours, theirs, floors = map(list, zip(*cell.times, strict=True)) if cell.times else ([], [], [])
     over_floor = [own / floor for own, _, floor in cell.times if floor > 0]
     blank = Row(

@@ -43,6 +43,8 @@ class Request:
         Instead of the library's own.
     mapped : bool
         Of the preload's part: buffers in mapped memory, and what gains by them.
+    gaps : int
+        Of the preload's part: data in runs of so many bytes, and what moves them; 0: side by side.
     """
 
     which: str = ALL
@@ -55,15 +57,17 @@ class Request:
     sizes: tuple[int, ...] = ()
     table: str | None = None
     mapped: bool = False
+    gaps: int = 0
 
     def parts(self) -> tuple[str, ...]:
         """What is measured: options of the preload's part leave the other one out."""
         if self.which not in (*CASES, ALL):
             raise InputError(f"--cases: found '{self.which}', allowed: {', '.join((*CASES, ALL))}")
-        chosen = self.everything or self.collectives or self.sizes or self.mapped or self.table is not None
+        places = self.mapped or self.gaps
+        chosen = self.everything or self.collectives or self.sizes or places or self.table is not None
         if chosen and self.which == PORT:
             raise InputError(
-                f"--cases: found '{PORT}' with --all, --collectives, --sizes, --table or --mapped, "
+                f"--cases: found '{PORT}' with --all, --collectives, --sizes, --table, --mapped or --gaps, "
                 f"allowed: {PRELOAD}"
             )
         if self.which == ALL:
@@ -87,15 +91,33 @@ class Request:
         if self.mapped and not self.everything:
             usual = preload.IN_MAPPED_MEMORY
             sizes = preload.QUICK_MAPPED_SIZES if self.quick else preload.MAPPED_SIZES
+        sizes = self.sizes or (preload.GRID if self.everything else sizes)
+        if self.gaps:
+            usual, sizes = self._with_gaps(usual, sizes)
         effort = preload.QUICK if self.quick else preload.FULL
         return preload.Wanted(
             self.collectives or usual,
-            self.sizes or (preload.GRID if self.everything else sizes),
+            sizes,
             self.ranks,
             table,
             replace(effort, rounds=self.rounds or effort.rounds),
             self.mapped,
+            self.gaps,
         )
+
+    def _with_gaps(
+        self, usual: tuple[str, ...], sizes: tuple[int, ...]
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Of these collectives and sizes, those of data with gaps: two runs and more."""
+        if combining := sorted(preload.COMBINING.intersection(self.collectives)):
+            moving = ", ".join(name for name in COLLECTIVES if name not in preload.COMBINING)
+            raise InputError(f"--gaps: found with {combining[0]}, allowed: {moving}")
+        whole = tuple(size for size in sizes if size % self.gaps == 0 and size > self.gaps)
+        if not whole or (self.sizes and whole != self.sizes):
+            raise InputError(
+                f"--gaps: found {self.gaps}, allowed: bytes of which every size is a multiple, twice or more"
+            )
+        return tuple(name for name in usual if name not in preload.COMBINING), whole
 
 
 def run_bench(listener: Listener, request: Request) -> Outcome:
@@ -115,7 +137,8 @@ def run_bench(listener: Listener, request: Request) -> Outcome:
 def run_tune(listener: Listener, request: Request, folder: Path) -> list[HostCollectives]:
     """Files of this host, one per MPI, each written when it is measured."""
     other = {"--cases": request.which != ALL, "--all": request.everything, "--sizes": request.sizes,
-             "--table": request.table, "--mapped": request.mapped, "--rounds": request.rounds}  # fmt: skip
+             "--table": request.table, "--mapped": request.mapped, "--gaps": request.gaps,
+             "--rounds": request.rounds}  # fmt: skip
     for name in (name for name, given in other.items() if given):
         raise InputError(f"{name}: found with --tune, allowed: --mpi, --ranks, --collectives and --quick")
     if not folder.is_dir():

@@ -28,6 +28,7 @@ preload: MPI's collectives as a program gets them with `corewise run --accelerat
 own procedures behind the library, in one program; every fourth power of two from 8 bytes on, or with --all
 every one from 1 byte to 4 MiB. What loses beyond chance is measured again with three times the rounds.
 With --mapped buffers are of MPI_Alloc_mem, which the library maps on all ranks; its rows have own ids.
+With --gaps data that are moved lie in runs of so many bytes with gaps as long, under a derived datatype.
 port: barrier, broadcast and allreduce by the algorithms' names, on the bare port of shared memory and, for
 the shortest, beside a floor written by hand. All take turns.
 --tune tries every algorithm that fits, some minutes per MPI; the files are those that
@@ -40,6 +41,7 @@ Example:
   corewise bench collectives --collectives allreduce,bcast --sizes 8,64KiB
   corewise bench collectives --table 'allreduce=1024:recursive_doubling,-:peer_stages'
   corewise bench collectives --mapped --mpi mpich
+  corewise bench collectives --gaps 64
   corewise bench collectives --tune . --ranks 2
 """
 _CASES = typer.Option(ALL, "--cases", help=f"What is measured: {', '.join(CASES)} or {ALL}.")
@@ -58,6 +60,12 @@ _TABLE = typer.Option(
 )
 _MAPPED = typer.Option(
     False, "--mapped", help="preload: buffers of MPI_Alloc_mem, which all ranks map, and what gains by them."
+)
+_GAPS = typer.Option(
+    "",
+    "--gaps",
+    metavar="SIZE",
+    help="preload: data in runs of so many bytes, with gaps as long (default: none).",
 )
 _TUNE = typer.Option(
     None,
@@ -81,6 +89,7 @@ def bench_collectives(
     sizes: str = _SIZES,
     table: str | None = _TABLE,
     mapped: bool = _MAPPED,
+    gaps: str = _GAPS,
     rounds: int | None = shared.ROUNDS,
     quick: bool = shared.QUICK,
     tune: Path | None = _TUNE,
@@ -100,6 +109,7 @@ def bench_collectives(
         tuple(size_bytes(each, "--sizes") for each in filter(None, sizes.split(","))),
         table,
         mapped,
+        size_bytes(gaps, "--gaps") if gaps else 0,
     )
     if tune is not None:
         _tune(request, tune, as_json)
