@@ -47,7 +47,8 @@ bool has_choices(const Communicator& on, Collective collective) {
   return !on.team->offers[static_cast<std::size_t>(collective)].empty();
 }
 
-/// The row for a call, which is said to the other ranks. Null: the MPI's.
+/// The row for a call, which is said to the other ranks: only once nothing can be wrong with its arguments any more,
+/// since a call that is refused is none. Null: the MPI's.
 const Choice* choice_for(const Communicator& on, Collective collective, int root, std::uint64_t bytes,
                          std::uint32_t element_bytes = 1, bool commutative = true) {
   on.team->board.say(collective, root, bytes);
@@ -369,13 +370,12 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
   if (kept && !at_root) return kWrong;
   ReadType type;
   if (!kept && !readable(send, type)) return kWrong;
-  const Choice* const choice = choice_for(on, Collective::gatherv, root, 0);
-  if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
   call.root = root;
-  const Through way = through(on, *choice, kOnce);
   if (!at_root) {
-    const Source source(send, *type, way);
+    const Choice* const choice = choice_for(on, Collective::gatherv, root, 0);
+    if (choice == nullptr) return kLeft;
+    const Source source(send, *type, through(on, *choice, kOnce));
     call.bytes = bytes_of(send, *type);
     call.send = source.at();
     return {Fate::taken, first_error(source.code, run(on, *choice, call))};
@@ -384,6 +384,9 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
   if (!lists.fine()) return kWrong;
   call.bytes = lists.bytes(root);
   if (!kept && bytes_of(send, *type) != call.bytes) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::gatherv, root, 0);
+  if (choice == nullptr) return kLeft;
+  const Through way = through(on, *choice, kOnce);
   lists.place_blocks(way);
   if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
   const Source source(send, *type, way);
@@ -428,15 +431,19 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   if (kept && !at_root) return kWrong;
   ReadType type;
   if (!kept && !readable(receive, type)) return kWrong;
-  const Choice* const choice = choice_for(on, Collective::scatterv, root, 0);
-  if (choice == nullptr) return kLeft;
   Call& call = on.team->call;
   call.root = root;
   call.bytes = kept ? 0 : bytes_of(receive, *type);
-  if (!at_root) return {Fate::taken, scatter_to(on, *choice, call, receive, *type)};
+  if (!at_root) {
+    const Choice* const choice = choice_for(on, Collective::scatterv, root, 0);
+    if (choice == nullptr) return kLeft;
+    return {Fate::taken, scatter_to(on, *choice, call, receive, *type)};
+  }
   BlockLists lists(send, on.ranks, false);
   if (!lists.fine()) return kWrong;
   if (!kept && lists.bytes(root) != call.bytes) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::scatterv, root, 0);
+  if (choice == nullptr) return kLeft;
   lists.place_blocks(through(on, *choice, kOnce));
   const int packed = lists.load();
   call.bytes = lists.bytes(root);
@@ -511,12 +518,12 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
 
 Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& receive) {
   if (!has_choices(on, Collective::alltoallv)) return kLeft;
-  const Choice* const choice = choice_for(on, Collective::alltoallv, 0, 0);
-  if (choice == nullptr) return kLeft;
   const bool kept = in_place(send.at);
   BlockLists out(kept ? receive : send, on.ranks, kept);
   BlockLists in(receive, on.ranks, false);
   if (!out.fine() || !in.fine()) return kWrong;
+  const Choice* const choice = choice_for(on, Collective::alltoallv, 0, 0);
+  if (choice == nullptr) return kLeft;
   const Through way = through(on, *choice, kOnce);
   out.place_blocks(way);
   in.place_blocks(way);
