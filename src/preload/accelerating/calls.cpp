@@ -60,7 +60,7 @@ const Choice* choice_for(const Communicator& on, Collective collective, int root
 constexpr std::uint64_t kCompared = 65536;
 
 /// Runs the algorithm. A peer that dies or is in another call is an error of the communicator, which is the MPI's
-/// from then on.
+/// from then on. The program's handler is for who gets the outcome: it may free all that is here.
 [[gnu::noinline]] int run(Communicator& on, const Choice& choice, const Call& call) {
   int code = MPI_SUCCESS;
   on.team->look_for_windows();
@@ -74,7 +74,6 @@ constexpr std::uint64_t kCompared = 65536;
   if (code != MPI_SUCCESS) [[unlikely]] {
     on.fate = Fate::broken;
     on.team->board.fail(code);
-    CW_NEXT(MPI_Comm_call_errhandler)(on.handle, code);
   }
   return code;
 }
@@ -99,6 +98,11 @@ bool aliased(const void* send, const void* receive, std::int64_t count) {
 }
 
 }  // namespace
+
+int told(const Communicator& on, int code) {
+  if (on.fate == Fate::broken) CW_NEXT(MPI_Comm_call_errhandler)(on.handle, code);
+  return code;
+}
 
 [[gnu::flatten]] Outcome do_barrier(Communicator& on) {
   const Choice* const choice = choice_for(on, Collective::barrier, 0, 0);

@@ -75,6 +75,10 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive);
 Outcome do_alltoall(Communicator& on, Items send, Items receive);
 Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& receive);
 
+/// An error of a call that was taken over goes to the communicator's handler, which may free it: the last thing in
+/// a call. Errors of what a call is made of, such as packing, the MPI has told already.
+[[gnu::cold]] int told(const Communicator& on, int code);
+
 /// Of a collective that is the MPI's where ranks are on several nodes.
 struct NotSpread {
   Outcome operator()(Communicator&) const { return {Fate::several_nodes}; }
@@ -93,16 +97,20 @@ inline int taken_or_passed(std::size_t procedure, MPI_Comm comm, Pass pass, Take
       if (outcome.fate != Fate::taken && on->fate == Fate::several_nodes && on->team != nullptr)
         outcome = take(*on);
       count(procedure, outcome.fate);
-      if (outcome.fate == Fate::taken) return outcome.code;
+      if (outcome.fate == Fate::taken) return outcome.code == MPI_SUCCESS ? MPI_SUCCESS : told(*on, outcome.code);
+      Passing passing(*on);
       const int code = pass();
-      if (code != MPI_SUCCESS) take_back(*on, code);
+      if (code != MPI_SUCCESS) passing.take_back(code);
       return code;
     }
   }
   const std::uint64_t before = on->team->done_in_mapped_memory();
   const Outcome outcome = take(*on);
   count(procedure, on->team->done_in_mapped_memory() == before ? outcome.fate : Fate::mapped);
-  return outcome.fate == Fate::taken ? outcome.code : pass();
+  if (outcome.fate != Fate::taken) return pass();
+  if (outcome.code != MPI_SUCCESS) [[unlikely]]
+    return told(*on, outcome.code);
+  return MPI_SUCCESS;
 }
 template <class Pass, class Take, class Spread = NotSpread>
 inline int taken_or_passed(coll::Collective collective, MPI_Comm comm, Pass pass, Take take, Spread spread = {}) {

@@ -87,7 +87,6 @@ bool split(MPI_Comm comm, int rank, Levels& levels) {
 Outcome finished(Communicator& on, int code) {
   if (code != MPI_SUCCESS) [[unlikely]] {
     on.fate = Fate::broken;
-    CW_NEXT(MPI_Comm_call_errhandler)(on.handle, code);
   }
   return {Fate::taken, code};
 }

@@ -231,6 +231,13 @@ def test_a_wrong_call_ends_a_program_that_handles_no_errors(name: str, tmp_path:
     assert "truncat" in (done.stdout + done.stderr).lower()
 
 
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_handler_may_free_the_communicator_whose_call_failed(name: str, tmp_path: Path) -> None:
+    """What is freed holds other bytes at once: a count of copies that is read then differs from what it was."""
+    done = ran(name, 2, "freeing_handler.c", tmp_path, MALLOC_PERTURB_="165")
+    assert done.calls[0]["MPI_Bcast", ""] == 1 and not any(done.mapped.values())
+
+
 @pytest.mark.parametrize("first", [0, 3, 8])
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_a_call_with_refused_arguments_is_none(name: str, first: int, tmp_path: Path) -> None:
