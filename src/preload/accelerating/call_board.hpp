@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "coll/building/shape.hpp"
 #include "coll/call.hpp"
 #include "preload/next.hpp"
 #include "shm/segment.hpp"
@@ -36,7 +37,7 @@ class CallBoard {
     bytes_ = bytes;
     const std::uint64_t what =
         (static_cast<std::uint64_t>(collective) + 1) << kRootBits | static_cast<unsigned>(root);
-    const std::uint64_t word = (what << kNumberBits | (number_ & kNumberMask)) << kBytesBits | (bytes & kBytesMask);
+    const std::uint64_t word = (what << kNumberBits | (number_ & kNumberMask)) << kBytesBits | mixed(bytes);
     std::atomic_ref(own().calls[number_ % own().calls.size()]).store(word, std::memory_order_relaxed);
   }
   /// Of the present call.
@@ -65,11 +66,17 @@ class CallBoard {
   }
 
  private:
-  static constexpr int kBytesBits = 32, kNumberBits = 16, kRootBits = 10, kCodeBits = 32;
-  static constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kBytesBits) - 1;
+  /// A rank with nothing to do in its calls gets ahead of the others by as many as it likes: numbers that are equal
+  /// in their last bits are to be those of one call.
+  static constexpr int kBytesBits = 19, kNumberBits = 32, kRootBits = 8, kCodeBits = 32;
+  static constexpr int kCollectiveBits = 64 - kBytesBits - kNumberBits - kRootBits;
+  static_assert(coll::kMostRanks <= 1 << kRootBits &&
+                static_cast<int>(coll::Collective::reduce_scatter_block) + 1 < 1 << kCollectiveBits);
   static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
   static constexpr std::uint64_t kRootMask = (std::uint64_t{1} << kRootBits) - 1;
 
+  /// Bits that differ where the bytes do, but for one of 500 000 pairs.
+  static std::uint64_t mixed(std::uint64_t bytes) { return bytes * 0x9E3779B97F4A7C15ULL >> (64 - kBytesBits); }
   Said& own() { return said_[rank_]; }
 
   [[nodiscard]] int judge(int rank) const {

@@ -225,6 +225,11 @@ def test_a_call_before_a_wrong_one_ends_well(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
+def test_a_rank_may_be_any_number_of_calls_ahead(name: str, tmp_path: Path) -> None:
+    assert "MPI_Gatherv" in ran(name, 3, "far_ahead.c", tmp_path).taken()
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
 def test_a_wrong_call_ends_a_program_that_handles_no_errors(name: str, tmp_path: Path) -> None:
     done = runs.run(name, 3, [trap(name, "wrong_calls.c"), "allreduce"], tmp_path, timeout=60.0).done
     assert done.returncode != 0
