@@ -60,7 +60,13 @@ class LongWait {
 template <class Ready>
 [[gnu::noinline, gnu::cold]] void wait_long(Ready& ready, const WaitPolicy& policy) {
   LongWait wait(policy);
-  while (!ready()) wait.pause();
+  while (!ready()) {
+    try {
+      wait.pause();
+    } catch (...) {
+      if (!ready()) throw;  // who has ended may have come before
+    }
+  }
 }
 
 /// Looks until ready() is true.

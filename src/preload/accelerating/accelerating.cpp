@@ -93,6 +93,7 @@ void stop(bool counts) {
   int rank = 0;
   CW_NEXT(MPI_Group_rank)(life.launched, &rank);
   if (counts && !trace_directory().empty()) write_counts(trace_directory(), rank);
+  leave_teams();
   end_communicators();
   end_derived();
   end_spawning();

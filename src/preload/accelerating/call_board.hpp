@@ -19,10 +19,12 @@
 namespace corewise::preload::accelerating {
 
 class CallBoard {
-  /// Of one rank: its last calls; and the error that it was told of, with the number of that call.
+  /// Of one rank: its last calls; the error that it was told of, with the number of that call; and once it makes no
+  /// calls any more, how many it has made, and one.
   struct alignas(shm::kPaddingBytes) Said {
     std::array<std::uint64_t, 8> calls;
     std::uint64_t failed;
+    std::uint64_t left;
   };
 
  public:
@@ -47,6 +49,13 @@ class CallBoard {
   void fail(int code) {
     const std::uint64_t word = number_ << kCodeBits | static_cast<std::uint32_t>(code);
     std::atomic_ref(own().failed).store(word, std::memory_order_relaxed);
+  }
+
+  /// This rank has done all of its calls: its process may end.
+  void leave() { std::atomic_ref(own().left).store(number_ + 1, std::memory_order_release); }
+  /// Whether another has left after the present call, of which it has done its part then.
+  [[nodiscard]] bool has_left(int rank) const {
+    return std::atomic_ref(said_[rank].left).load(std::memory_order_acquire) > number_;
   }
 
   /// MPI_SUCCESS; or what is wrong: MPI_ERR_TRUNCATE where ranks have other bytes for one of the last calls,

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -65,6 +66,13 @@ std::atomic<std::size_t> line_bytes{0};
 /// Whether the ranks of the communicator that was set up last share cores; -1: none was.
 std::atomic<int> crowded_before{-1};
 std::mutex mapping;
+
+/// The teams of this process.
+struct Teams {
+  std::mutex mutex;
+  std::set<Team*> all;
+};
+Teams& teams = *new Teams;  // outlives every destructor of the program
 
 /// The bytes of a stage's file.
 std::size_t stage_bytes() {
@@ -373,6 +381,8 @@ Team::Team(Memory&& of, const shm::Segment& segment, const coll::Shape& shape, i
       port(segment, number, waiting.policy(board), std::move(processes), std::move(mapped)),
       rank(port, shape) {
   line_bytes += memory.lines.block().size();
+  const std::lock_guard lock(teams.mutex);
+  teams.all.insert(this);
 }
 
 void Team::lend_nothing() {
@@ -391,6 +401,14 @@ void Team::look_for_windows() {
 
 Team::~Team() {
   line_bytes -= memory.lines.block().size();
+  board.leave();
+  const std::lock_guard lock(teams.mutex);
+  teams.all.erase(this);
+}
+
+void leave_teams() {
+  const std::lock_guard lock(teams.mutex);
+  for (Team* const team : teams.all) team->board.leave();
 }
 
 Fate set_up(MPI_Comm comm, std::unique_ptr<Team>& team) {

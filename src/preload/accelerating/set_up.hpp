@@ -86,6 +86,10 @@ struct Team {
   coll::Call<shm::ShmPort> call;
 };
 
+/// MPI ends: this process makes no calls any more, so its end is no peer's failure. (A team that ends says so
+/// itself.)
+void leave_teams();
+
 /// Equal on the ranks of one node: they see each other's entries in /proc. Or on those that are told to count as
 /// one.
 std::uint64_t node_key();

@@ -157,6 +157,12 @@ def test_sessions(name: str, world: str, tmp_path: Path) -> None:
     assert done.reasons() == {EARLY}
 
 
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_rank_that_has_left_is_no_dead_one(name: str, tmp_path: Path) -> None:
+    """It has done its part in the collective in which others wait, and has ended its session."""
+    assert "MPI_Gather" in ran(name, 3, "leaves_early.c", tmp_path).taken()
+
+
 def with_spawned(name: str, how: str, folder: Path, knob: str = "on") -> runs.Ran:
     words = [trap(name, "spawned.c"), how]
     done = runs.run(name, 2, words, folder, {"COREWISE_ACCELERATE_SPAWNED": knob}, SPAWNING).succeeded()
