@@ -66,14 +66,22 @@ class ErrorsReturn {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-/// The node's communicator and the leaders', which raise no error handler of their own. False where the MPI has no
-/// more communicators.
+/// Whether something was done on all ranks: on each it may have failed for a reason of its own.
+bool on_all(MPI_Comm comm, bool done) {
+  const int mine = done ? 1 : 0;
+  int all = 0;
+  return CW_NEXT(MPI_Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all != 0;
+}
+
+/// The node's communicator and the leaders', which raise no error handler of their own. False, on all ranks, where
+/// the MPI of one has no more communicators.
 bool split(MPI_Comm comm, int rank, Levels& levels) {
   const ErrorsReturn quiet(comm);
   const bool leader = levels.place_of[static_cast<std::size_t>(rank)] == kLeader;
-  if (CW_NEXT(MPI_Comm_split)(comm, levels.own_node, rank, &levels.node.handle) != MPI_SUCCESS) return false;
-  if (CW_NEXT(MPI_Comm_split)(comm, leader ? 0 : MPI_UNDEFINED, rank, &levels.leaders.handle) != MPI_SUCCESS)
-    return false;
+  const int node = CW_NEXT(MPI_Comm_split)(comm, levels.own_node, rank, &levels.node.handle);
+  if (!on_all(comm, node == MPI_SUCCESS)) return false;
+  const int leaders = CW_NEXT(MPI_Comm_split)(comm, leader ? 0 : MPI_UNDEFINED, rank, &levels.leaders.handle);
+  if (!on_all(comm, leaders == MPI_SUCCESS)) return false;
   CW_NEXT(MPI_Comm_set_errhandler)(levels.node.handle, MPI_ERRORS_RETURN);
   if (leader) {
     CW_NEXT(MPI_Comm_set_errhandler)(levels.leaders.handle, MPI_ERRORS_RETURN);
@@ -233,14 +241,9 @@ Fate set_up_levels(Communicator& on) {
   find_places(keys, rank, *levels);
   const int nodes = *std::ranges::max_element(levels->node_of) + 1;
   if (nodes == 1 || nodes == on.ranks) return Fate::not_one_node;
-  int works = split(on.handle, rank, *levels) ? 1 : 0;
-  if (works != 0 && !is_alone(*levels)) {
-    levels->node.fate = set_up(levels->node.handle, levels->node.team);
-    works = levels->node.fate == Fate::taken ? 1 : 0;
-  }
-  int all = 0;
-  const int code = CW_NEXT(MPI_Allreduce)(&works, &all, 1, MPI_INT, MPI_MIN, on.handle);
-  if (code != MPI_SUCCESS || all == 0) return Fate::not_one_node;
+  if (!split(on.handle, rank, *levels)) return Fate::not_one_node;
+  if (!is_alone(*levels)) levels->node.fate = set_up(levels->node.handle, levels->node.team);
+  if (!on_all(on.handle, is_alone(*levels) || levels->node.fate == Fate::taken)) return Fate::not_one_node;
   on.levels = std::move(levels);
   return Fate::several_nodes;
 }
@@ -253,15 +256,13 @@ void set_up_groups_by(Communicator& on, const std::vector<std::uint64_t>& keys) 
   CW_NEXT(MPI_Comm_rank)(on.handle, &rank);
   auto levels = std::make_unique<Levels>();
   find_places(keys, rank, *levels);
-  int works = split(on.handle, rank, *levels) ? 1 : 0;
+  if (!split(on.handle, rank, *levels)) return;
+  // All agree after each: who leads a group that failed would be missed among the leaders.
   for (Communicator* const level : {&levels->node, &levels->leaders}) {
-    if (works == 0 || level->handle == MPI_COMM_NULL || level->ranks == 1) continue;
-    level->fate = set_up(level->handle, level->team);
-    works = level->fate == Fate::taken ? 1 : 0;
+    const bool has_it = level->handle != MPI_COMM_NULL && level->ranks > 1;
+    if (has_it) level->fate = set_up(level->handle, level->team);
+    if (!on_all(on.handle, !has_it || level->fate == Fate::taken)) return;
   }
-  int all = 0;
-  const int code = CW_NEXT(MPI_Allreduce)(&works, &all, 1, MPI_INT, MPI_MIN, on.handle);
-  if (code != MPI_SUCCESS || all == 0) return;
   on.levels = std::move(levels);
   on.fate = Fate::several_nodes;
 }

@@ -296,6 +296,13 @@ def test_what_one_rank_cannot_have_no_rank_uses(
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
+def test_groups_that_one_rank_cannot_have_no_rank_has(name: str, tmp_path: Path) -> None:
+    """The leader of one fails: the other leader does not wait for it."""
+    done = ran(name, 4, "refused_group.c", tmp_path, timeout=60.0, COREWISE_ACCELERATE_LEVELS="groups:2")
+    assert (done.taken(), done.reasons()) == (runs.PROCEDURES, {EARLY})
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
 def test_more_ranks_than_cores(name: str, tmp_path: Path) -> None:
     """Ranks that spun would need each other's cores: 2000 barriers took half a minute."""
     done = ran(name, 8, "barriers.c", tmp_path, 2000)
