@@ -312,7 +312,9 @@ shm::Reach reach(std::span<const Card> cards, Memory& memory) {
   Heaps found = map_heaps(heaps);
   if (found.ranges.empty()) return no_reach(cards.size());
   memory.heaps = std::move(found.mappings);
-  for (const HeapCard& heap : heaps) memory.heap_keys.push_back(heap.key);
+  // Windows come and go between the calls of one thread, not between those of several.
+  for (const HeapCard& heap : heaps)
+    if (cards[0].many_threads == 0) memory.heap_keys.push_back(heap.key);
   return shm::Reach(std::move(found.ranges));
 }
 

@@ -55,7 +55,7 @@ struct Memory {
   std::vector<std::shared_ptr<shm::Mapping>> stages;
   std::vector<std::byte*> stage_places;
   std::vector<std::shared_ptr<shm::Mapping>> heaps;  ///< of the others (mapped.hpp)
-  std::vector<std::uint64_t> heap_keys;              ///< of all ranks; empty: they lend nothing
+  std::vector<std::uint64_t> heap_keys;              ///< of all ranks; empty: they lend no windows
   shm::Mapping lines;
 };
 

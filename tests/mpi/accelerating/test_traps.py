@@ -265,6 +265,15 @@ def test_two_threads_on_two_communicators(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
+def test_a_window_comes_while_another_thread_is_in_a_collective(name: str, tmp_path: Path) -> None:
+    """It is known to the rank that comes to the collective later, not to the one that is in it."""
+    words = [trap(name, "window_meanwhile.c")]
+    done = runs.run(name, 2, words, tmp_path, env=QUIET, timeout=60.0).succeeded()
+    assert RIGHT in done.done.stdout.splitlines()
+    assert "MPI_Allreduce" in done.taken()
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
 def test_ranks_with_different_tables_leave_all_to_the_mpi(name: str, tmp_path: Path) -> None:
     change = 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 && export COREWISE_ACCELERATE=on; exec "$0" "$@"'
     words = ["/bin/sh", "-c", change, trap(name, "every_collective.c")]
