@@ -67,7 +67,7 @@ std::unique_ptr<Heap> Heap::make(std::size_t bytes, std::uint64_t key) {
   }
   madvise(start, bytes, MADV_DONTDUMP);
   std::unique_ptr<Heap> heap(new Heap({static_cast<std::byte*>(start), bytes}, file));
-  if (!heap->back(0, kPageBytes)) return nullptr;
+  if (!heap->open(0, kPageBytes, Backed::at_once)) return nullptr;
   std::memcpy(heap->place_.data(), &key, sizeof key);
   watch_forks();
   const std::lock_guard lock(all().mutex);
@@ -84,9 +84,10 @@ Heap::~Heap() {
   close(file_);
 }
 
-bool Heap::back(std::uint64_t at, std::size_t bytes) {
+bool Heap::open(std::uint64_t at, std::size_t bytes, Backed backed) {
   std::byte* const begin = place_.data() + at;
-  if (allocate(file_, at, bytes) && mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0) {
+  const bool there = backed == Backed::by_use || allocate(file_, at, bytes);
+  if (there && mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0) {
     madvise(begin, bytes, MADV_DODUMP);
     return true;
   }
@@ -103,11 +104,11 @@ void Heap::drop(std::uint64_t at, std::size_t bytes) {
   madvise(begin, bytes, MADV_DONTDUMP);
 }
 
-std::byte* Heap::take_new(std::size_t whole) {
+std::byte* Heap::take_new(std::size_t whole, Backed backed) {
   if (is_copy_) return nullptr;
   const auto at = extents_.take(whole);
   if (!at) return nullptr;
-  if (back(*at, whole)) return place_.data() + *at;
+  if (open(*at, whole, backed)) return place_.data() + *at;
   extents_.give_back(*at);
   return nullptr;
 }
@@ -115,7 +116,7 @@ std::byte* Heap::take_new(std::size_t whole) {
 std::byte* Heap::take(std::size_t bytes) {
   if (bytes == 0 || bytes > place_.size()) return nullptr;
   const std::lock_guard lock(mutex_);
-  return take_new(whole_pages(bytes));
+  return take_new(whole_pages(bytes), Backed::by_use);
 }
 
 std::byte* Heap::take_again(std::size_t bytes) {
@@ -131,10 +132,10 @@ std::byte* Heap::take_again(std::size_t bytes) {
     put_by_.erase(fitting);
     return block;
   }
-  std::byte* block = take_new(whole);
+  std::byte* block = take_new(whole, Backed::at_once);
   while (block == nullptr && !put_by_.empty()) {
     release_oldest();
-    block = take_new(whole);
+    block = take_new(whole, Backed::at_once);
   }
   return block;
 }

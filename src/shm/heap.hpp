@@ -2,9 +2,10 @@
 // will ever be, of which only what was taken has memory behind it. Peers map the whole file once; what is taken
 // later is there for them without a word, and what was given back is gone for them, too.
 //
-// Contract. Blocks begin on pages and hold zeros; nobody else's bytes are on their pages. All of a block is backed
-// when it is taken. A child of fork() has a copy of its own of every block, as of other memory (a process made by a
-// bare clone system call shares them); it takes no new ones. Thread-safe. SPDX-License-Identifier: BSD-3-Clause
+// Contract. Blocks begin on pages and hold zeros; nobody else's bytes are on their pages. Pages of a block are
+// backed when they are used, as those of other memory, or all when it is taken. A child of fork() has a copy of its
+// own of every block, as of other memory (a process made by a bare clone system call shares them); it takes no new
+// ones. Thread-safe. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
@@ -28,13 +29,14 @@ class Heap {
   Heap& operator=(const Heap&) = delete;
   ~Heap();
 
-  /// Null where there is no room or no memory, or `bytes` is 0.
+  /// Null where there is no room or no memory, or `bytes` is 0. Backed as it is used: of what is never touched
+  /// there may be more than the host has.
   std::byte* take(std::size_t bytes);
   /// False where no block begins at `at`.
   bool give_back(void* at);
 
-  /// The same for blocks that come and go: what is put by keeps its memory for who takes as much or a little less
-  /// again, kMostPutBy bytes at most, the last ones; a block that is taken again holds anything.
+  /// The same for blocks that come and go, all backed: what is put by keeps its memory for who takes as much or a
+  /// little less again, kMostPutBy bytes at most, the last ones; a block that is taken again holds anything.
   std::byte* take_again(std::size_t bytes);
   bool put_by(void* at);
   static constexpr std::size_t kMostPutBy = std::size_t{64} << 20;
@@ -68,11 +70,12 @@ class Heap {
   }
   /// These with the lock held. Of a block at an offset: false where none is taken there, or it is put by.
   bool release(std::uint64_t at);
-  std::byte* take_new(std::size_t whole);
+  enum class Backed : bool { by_use, at_once };
+  std::byte* take_new(std::size_t whole, Backed backed);
   void release_oldest();
 
   /// False where the system refuses; nothing is changed then.
-  bool back(std::uint64_t at, std::size_t bytes);
+  bool open(std::uint64_t at, std::size_t bytes, Backed backed);
   void drop(std::uint64_t at, std::size_t bytes);
 
   static void watch_forks();

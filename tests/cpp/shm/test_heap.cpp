@@ -117,9 +117,14 @@ TEST(Heap, MemoryIsThereOnlyForWhatIsTaken) {
     return found.st_blocks * 512 / static_cast<std::int64_t>(kPageBytes);
   };
   EXPECT_EQ(pages(), 1);
-  std::byte* const block = heap->take(100 * kPageBytes);
+  std::byte* const block = heap->take_again(100 * kPageBytes);
   EXPECT_EQ(pages(), 101);
   EXPECT_TRUE(heap->give_back(block));
+  EXPECT_EQ(pages(), 1);
+  std::byte* const sparse = heap->take(std::size_t{1} << 35);
+  sparse[std::size_t{1} << 34] = std::byte{1};
+  EXPECT_EQ(pages(), 2);
+  EXPECT_TRUE(heap->give_back(sparse));
   EXPECT_EQ(pages(), 1);
   EXPECT_EQ(heap->take(std::size_t{1} << 36), nullptr);
 }

@@ -95,6 +95,14 @@ def test_segments_of_shared_windows_are_mapped_memory(name: str, n: int, tmp_pat
     assert 0 < lent(ran)[0] < fitting(ran)  # alone in its part
 
 
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_memory_is_there_for_what_is_used(name: str, tmp_path: Path) -> None:
+    """Of 512 MiB a MiB and a few pages."""
+    ran = trap(name, 2, tmp_path, file="sparse_memory.c")
+    said = next(line for line in ran.done.stdout.splitlines() if line.startswith("backed:"))
+    assert 1024 <= int(said.split()[1]) < 4096
+
+
 def test_by_other_algorithms(tmp_path: Path) -> None:
     ran = trap("mpich", 2, tmp_path, COREWISE_ACCELERATE=OTHER_TABLE)
     assert lent(ran) == [fitting(ran)] * 2
