@@ -96,6 +96,14 @@ def test_segments_of_shared_windows_are_mapped_memory(name: str, n: int, tmp_pat
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
+def test_address_space_with_a_limit_is_left_to_the_program(name: str, tmp_path: Path) -> None:
+    """Of one rank: it has no place for its own heap or for its peer's, so nobody lends."""
+    ran = trap(name, 2, tmp_path, file="limited_space.c")
+    assert lent(ran) == [0, 0]
+    assert ran.taken() == runs.PROCEDURES
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
 def test_memory_is_there_for_what_is_used(name: str, tmp_path: Path) -> None:
     """Of 512 MiB a MiB and a few pages."""
     ran = trap(name, 2, tmp_path, file="sparse_memory.c")

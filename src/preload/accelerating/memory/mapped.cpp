@@ -2,6 +2,7 @@
 #include "preload/accelerating/memory/mapped.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@ namespace {
 /// Places for this much, or for what the host has.
 constexpr std::size_t kMostPlaces = std::size_t{1} << 36;
 constexpr std::size_t kWholePlaces = std::size_t{1} << 30;
+/// Where address space has a limit it is one for so many places, or what a program counts on is left to it.
+constexpr std::size_t kPlacesInLimit = 1024;
 /// Less than a page would waste most of it.
 constexpr MPI_Aint kLeastBytes = static_cast<MPI_Aint>(shm::kPageBytes);
 
@@ -31,6 +34,12 @@ std::size_t heap_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const std::size_t host = static_cast<std::size_t>(std::max(pages, 1L)) * shm::kPageBytes;
   return std::min(kMostPlaces, (host + kWholePlaces - 1) / kWholePlaces * kWholePlaces);
+}
+
+bool has_address_space(std::size_t place) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+         limit.rlim_cur / kPlacesInLimit >= place;
 }
 
 /// A peer's heap: mapped once, however many communicators have it.
@@ -92,7 +101,7 @@ std::atomic<std::uint64_t> windows_generation{0};
 
 shm::Heap* own_heap() {
   static shm::Heap* const heap = [] {
-    const std::uint64_t key = lends_memory() ? random_key() : 0;
+    const std::uint64_t key = lends_memory() && has_address_space(heap_bytes()) ? random_key() : 0;
     shm::Heap* const fresh = key != 0 ? shm::Heap::make(heap_bytes(), key).release() : nullptr;
     if (fresh != nullptr) made_key = key;
     made.store(fresh, std::memory_order_release);
@@ -177,8 +186,8 @@ HeapCard own_heap_card() {
 Heaps map_heaps(std::span<const HeapCard> cards) {
   Heaps heaps;
   const HeapCard own = own_heap_card();
+  if (std::ranges::any_of(cards, [](const HeapCard& card) { return card.key == 0; })) return {};
   for (const HeapCard& card : cards) {
-    if (card.key == 0) return {};
     if (card.process == own.process && card.key == own.key) {
       heaps.ranges.push_back({card.at, card.bytes, reinterpret_cast<std::byte*>(card.at)});
       continue;
