@@ -42,7 +42,8 @@ class CallBoard {
     const std::uint64_t word = (what << kNumberBits | (number_ & kNumberMask)) << kBytesBits | mixed(bytes);
     std::atomic_ref(own().calls[number_ % own().calls.size()]).store(word, std::memory_order_relaxed);
   }
-  /// Of the present call.
+  /// Of the present call: whether it is one of so many.
+  [[nodiscard]] bool is_one_in(std::uint64_t calls) const { return number_ % calls == 0; }
   [[nodiscard]] std::uint64_t bytes_now() const { return bytes_; }
   /// This rank was told of an error in the present call: nobody need wait for it in this call, or in a later one.
   /// In earlier calls it has done its part, and who is late there has them to the end.

@@ -47,8 +47,8 @@ bool has_choices(const Communicator& on, Collective collective) {
   return !on.team->offers[static_cast<std::size_t>(collective)].empty();
 }
 
-/// The row for a call, which is said to the other ranks: only once nothing can be wrong with its arguments any more,
-/// since a call that is refused is none. Null: the MPI's.
+/// The row for a call, which is said to the other ranks: only once nothing can be wrong with its arguments any
+/// more, since a call that is refused is none. Null: the MPI's.
 const Choice* choice_for(const Communicator& on, Collective collective, int root, std::uint64_t bytes,
                          std::uint32_t element_bytes = 1, bool commutative = true) {
   on.team->board.say(collective, root, bytes);
@@ -59,12 +59,18 @@ const Choice* choice_for(const Communicator& on, Collective collective, int root
 /// From so many bytes on it costs next to nothing to look at the end whether the neighbours had the same.
 constexpr std::uint64_t kCompared = 65536;
 
+/// A rank whose peers are always there never waits: in one of so many calls the MPI makes progress all the same,
+/// for who waits for something else of this rank. A probe takes some 100 ns.
+constexpr std::uint64_t kCallsWithoutProgress = 256;
+
 /// Runs the algorithm. A peer that dies or is in another call is an error of the communicator, which is the MPI's
 /// from then on. The program's handler is for who gets the outcome: it may free all that is here.
 [[gnu::noinline]] int run(Communicator& on, const Choice& choice, const Call& call) {
   int code = MPI_SUCCESS;
   on.team->look_for_windows();
   looks_become_due(on.ranks);
+  if (on.team->board.is_one_in(kCallsWithoutProgress)) [[unlikely]]
+    on.team->waiting.progress();
   try {
     choice.row->run(on.team->rank, call, choice.parameters);
     if (on.team->board.bytes_now() >= kCompared) code = on.team->board.judge_neighbours();

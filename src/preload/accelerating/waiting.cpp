@@ -39,10 +39,14 @@ shm::WaitPolicy Waiting::policy(const CallBoard& board) {
   return policy;
 }
 
+void Waiting::progress() const {
+  int found = 0;
+  CW_NEXT(MPI_Iprobe)(rank_, kTag, comm_, &found, MPI_STATUS_IGNORE);
+}
+
 void Waiting::meanwhile(void* context, std::uint64_t waited_ns) {
   Waiting& me = *static_cast<Waiting*>(context);
-  int found = 0;
-  CW_NEXT(MPI_Iprobe)(me.rank_, kTag, me.comm_, &found, MPI_STATUS_IGNORE);
+  me.progress();
   if (waited_ns < me.waited_ns_) me.next_look_ns_ = kFirstLookNs;  // another wait
   me.waited_ns_ = waited_ns;
   if (waited_ns < me.next_look_ns_) return;

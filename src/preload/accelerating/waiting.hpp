@@ -27,6 +27,8 @@ class Waiting {
 
   /// Refers to this object and the board.
   shm::WaitPolicy policy(const CallBoard& board);
+  /// Lets the MPI do what is under way.
+  void progress() const;
 
  private:
   static void meanwhile(void* context, std::uint64_t waited_ns);

@@ -94,6 +94,14 @@ def test_what_is_under_way_goes_on_in_a_collective(name: str, single_copy: bool,
 
 
 @pytest.mark.parametrize("name", runs.NAMES)
+def test_the_mpi_goes_on_where_nobody_waits(name: str, tmp_path: Path) -> None:
+    """What rank 1 adds to rank 0's window arrives, though no call of rank 0 has to wait."""
+    done = runs.run(name, 2, [trap(name, "never_waits.c")], tmp_path, env=QUIET).succeeded()
+    assert RIGHT in done.done.stdout.splitlines()
+    assert "MPI_Gatherv" in done.taken()
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
 def test_one_look_after_a_collective_finds_what_was_sent_before_it(name: str, tmp_path: Path) -> None:
     """By MPI_Iprobe, Improbe, Testany, Testall, Testsome and Win_test, as after the MPI's own collectives."""
     done = runs.run(name, 4, [trap(name, "looks.c")], tmp_path, env=QUIET).succeeded()
