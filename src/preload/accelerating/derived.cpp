@@ -1,6 +1,7 @@
 // The attribute and the cache; see derived.hpp. SPDX-License-Identifier: BSD-3-Clause
 #include "preload/accelerating/derived.hpp"
 
+#include <cstdint>
 #include <mutex>
 #include <new>
 

@@ -251,10 +251,11 @@ void Reduction::combine(void* context, const std::byte* in, std::byte* inout, st
 namespace {
 
 /// Bytes that one call of MPI_Pack takes: their number must fit into an int.
-constexpr std::int64_t kMostPacked = std::numeric_limits<int>::max() / 2;
+constexpr std::int64_t kMostPacked = std::numeric_limits<int>::max();
 
+/// 0: one item's do not.
 std::int64_t items_at_a_time(const Type& type) {
-  return std::max<std::int64_t>(1, kMostPacked / std::max<std::int64_t>(1, type.size));
+  return kMostPacked / std::max<std::int64_t>(1, type.size);
 }
 
 /// Null: the MPI packs. It may not take one item that is too long, nor, as MPICH 4.0 does not, MPI_BOTTOM.
@@ -272,6 +273,7 @@ int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Typ
     return MPI_SUCCESS;
   }
   const std::int64_t step = items_at_a_time(type);
+  if (step == 0 && count > 0) return MPI_ERR_COUNT;
   for (std::int64_t done = 0; done < count; done += step) {
     const std::int64_t part = std::min(step, count - done);
     int position = 0;
@@ -290,6 +292,7 @@ int unpack(const std::byte* from, void* items, std::int64_t count, MPI_Datatype 
     return MPI_SUCCESS;
   }
   const std::int64_t step = items_at_a_time(type);
+  if (step == 0 && count > 0) return MPI_ERR_COUNT;
   for (std::int64_t done = 0; done < count; done += step) {
     const std::int64_t part = std::min(step, count - done);
     int position = 0;
