@@ -51,12 +51,13 @@ class Batch {
   using Status = typename Language::Status;
 
   /// `own_statuses`: how many are needed when `given` is MPI_STATUSES_IGNORE.
-  Batch(Thread& thread, int count, const Request* requests, Status* given, int own_statuses)
+  Batch(Thread& thread, int count, const Request* requests, Status* given, int own_statuses,
+        bool take_now = process.multiple)
       : count_(count > 0 && requests != nullptr ? static_cast<std::size_t>(count) : 0),
         requests_(requests),
         statuses_(given) {
     const std::size_t key_bytes = count_ * sizeof(std::uint64_t);
-    const std::size_t taken_bytes = process.multiple ? count_ * sizeof(Operation) : 0;
+    const std::size_t taken_bytes = take_now ? count_ * sizeof(Operation) : 0;
     const bool own = Language::all_ignored(given) && own_statuses > 0;
     const std::size_t status_bytes = own ? static_cast<std::size_t>(own_statuses) * sizeof(Status) : 0;
     auto* memory = static_cast<std::byte*>(scratch(thread, key_bytes + taken_bytes + status_bytes));
@@ -87,6 +88,18 @@ class Batch {
     if (operation.active && delivered) event.completed(operation, this->status(status));
     operation.active = false;
     operation.persistent ? put_operation(keys_[i], operation) : drop_operation(operation);
+  }
+
+  /// All have been started. From here on they are known by the handles that the call left.
+  void start(Event& event) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      Operation operation = take(i);
+      if (operation.kind == OperationKind::none) continue;
+      operation.cancelled = false;
+      event.started(operation);
+      put_operation(Language::key(requests_[i]), operation);
+    }
+    if (!event.counted) event.plain();
   }
 
   /// What the language counts indices from. MPICH 4.0 counts from 0 in mpi_f08: the requests that are gone tell;
@@ -266,6 +279,19 @@ int complete_some(Procedure procedure, const void* caller, int count, typename L
   const int first = ended > 0 ? batch.first_index(indices, ended) : 0;
   for (int k = 0; batch.informed() && ended != MPI_UNDEFINED && k < ended; ++k)
     batch.complete(event, indices[k] - first, k, delivered(code, batch.status(k)));
+  batch.put_rest_back(code);
+  return code;
+}
+
+/// MPI_Start, MPI_Startall. Taken out before the call, which may leave other handles: Open MPI goes on under a new
+/// one where the last start of a buffered send has not ended.
+template <class Language, class Invoke>
+int start_requests(Procedure procedure, const void* caller, int count, const typename Language::Request* requests,
+                   Invoke invoke) {
+  Thread* thread = recording_thread();
+  if (thread == nullptr) return invoke();
+  Batch<Language> batch(*thread, count, requests, nullptr, 0, true);
+  const int code = traced(procedure, caller, invoke, [&](Event& event) { batch.start(event); });
   batch.put_rest_back(code);
   return code;
 }

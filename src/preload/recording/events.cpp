@@ -132,18 +132,6 @@ void Event::started(Operation& entry) {
   counted = true;
 }
 
-void Event::start_all(int count, const MPI_Request* requests) {
-  for (int i = 0; requests != nullptr && i < count; ++i) {
-    const std::uint64_t key = handle_key(requests[i]);
-    Operation entry = take_operation(key);
-    if (entry.kind == OperationKind::none) continue;
-    entry.cancelled = false;
-    started(entry);
-    put_operation(key, entry);
-  }
-  if (!counted) plain();
-}
-
 namespace {
 
 /// MPICH 5.0 leaves the status of MPI_Isendrecv unset: what contradicts the post is no news of the message.

@@ -271,8 +271,6 @@ struct Event {
   void init_operation(const Operation& posted, MPI_Request request);
   /// Records that `operation` is under way from this call on (MPI_Start).
   void started(Operation& operation);
-  /// MPI_Start and MPI_Startall.
-  void start_all(int count, const MPI_Request* requests);
   /// Writes what the completion of `operation` means; `status` is valid.
   void completed(const Operation& operation, const MPI_Status& status);
 

@@ -289,14 +289,11 @@ struct ByHand {
     cancel_request<Language>(caller, requests(words[0]), [&] { return call<2>(entry, words); });
   }
   static void MPI_Start(Entry& entry, void** words, const void* caller) {
-    traced(
-        kMPI_Start, caller, [&] { return call<2>(entry, words); },
-        [&](Event& event) { start(event, 1, requests(words[0])); });
+    start_requests<Language>(kMPI_Start, caller, 1, requests(words[0]), [&] { return call<2>(entry, words); });
   }
   static void MPI_Startall(Entry& entry, void** words, const void* caller) {
-    traced(
-        kMPI_Startall, caller, [&] { return call<3>(entry, words); },
-        [&](Event& event) { start(event, integer(words[0]), requests(words[1])); });
+    start_requests<Language>(kMPI_Startall, caller, integer(words[0]), requests(words[1]),
+                             [&] { return call<3>(entry, words); });
   }
 
  private:
@@ -306,12 +303,6 @@ struct ByHand {
                               words[4] = own;
                               return call<6>(entry, words);
                             });
-  }
-
-  static void start(Event& event, int count, const Request* started) {
-    std::vector<MPI_Request> converted;
-    for (int i = 0; started != nullptr && i < count; ++i) converted.push_back(PMPI_Request_f2c(started[i]));
-    event.start_all(count, converted.data());
   }
 };
 

@@ -199,15 +199,12 @@ CW_EXPORT int MPI_Cancel(MPI_Request* request) {
 // ---- starts of persistent operations ----
 
 CW_EXPORT int MPI_Start(MPI_Request* request) {
-  return traced(
-      kMPI_Start, CW_CALLER, [&] { return PMPI_Start(request); },
-      [&](Event& event) { event.start_all(1, request); });
+  return start_requests<CLanguage>(kMPI_Start, CW_CALLER, 1, request, [&] { return PMPI_Start(request); });
 }
 
 CW_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
-  return traced(
-      kMPI_Startall, CW_CALLER, [&] { return PMPI_Startall(count, requests); },
-      [&](Event& event) { event.start_all(count, requests); });
+  return start_requests<CLanguage>(kMPI_Startall, CW_CALLER, count, requests,
+                                   [&] { return PMPI_Startall(count, requests); });
 }
 
 }  // extern "C"
