@@ -306,10 +306,11 @@ int free_request(const void* caller, typename Language::Request* request, Invoke
   return code;
 }
 
-/// MPI_Cancel.
+/// MPI_Cancel. What another thread waits for is not in the table: its status says whether it was cancelled.
 template <class Language, class Invoke>
 int cancel_request(const void* caller, typename Language::Request* request, Invoke invoke) {
   const std::uint64_t key = process.recording && request != nullptr ? Language::key(*request) : 0;
+  if (process.multiple) __atomic_store_n(&process.cancels, true, __ATOMIC_RELAXED);
   return traced(kMPI_Cancel, caller, invoke, [&](Event& event) {
     event.plain();
     if (request == nullptr) return;

@@ -145,7 +145,8 @@ bool answers(const Operation& posted, std::int32_t peer, std::int32_t tag) {
 void Event::completed(const Operation& entry, const MPI_Status& status) {
   if (!records(trace::kMessages)) return;
   int cancelled = 0;
-  if (entry.cancelled) PMPI_Test_cancelled(&status, &cancelled);
+  if (entry.cancelled || __atomic_load_n(&process.cancels, __ATOMIC_RELAXED)) [[unlikely]]
+    PMPI_Test_cancelled(&status, &cancelled);
   const std::uint64_t took = start + ticks - entry.start;
   if (cancelled != 0) {
     trace::put_message(thread.recorder, {entry.start, took, entry.bytes, entry.peer, entry.tag, entry.procedure,

@@ -62,6 +62,7 @@ struct Process {
   bool recording = false;                  ///< written before other threads can call MPI, and at the end
   bool use_tsc = true;
   bool multiple = false;  ///< MPI_THREAD_MULTIPLE: tables lock
+  bool cancels = false;   ///< one of several threads called MPI_Cancel: statuses are asked; atomic
   trace::FileHeader* file = nullptr;
   std::uint64_t* sites = nullptr;
 };
