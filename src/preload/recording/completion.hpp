@@ -283,6 +283,26 @@ int complete_some(Procedure procedure, const void* caller, int count, typename L
   return code;
 }
 
+/// MPI_Request_get_status: the request stays, and what it stood for has come. A program may free it now; and a wait
+/// for it may not say again what came (a persistent one of MPICH).
+template <class Language, class Invoke>
+int look_at_request(const void* caller, const typename Language::Request& request, const int* flag,
+                    typename Language::Status* status, Invoke invoke) {
+  StandIn<Language> own(status);
+  return traced(
+      kMPI_Request_get_status, caller, [&] { return invoke(own.get()); },
+      [&](Event& event) {
+        if (value_at(flag, 0) == 0) return event.miss();
+        event.plain();
+        const std::uint64_t key = Language::key(request);
+        Operation operation = take_operation(key);
+        if (operation.kind == OperationKind::none) return;
+        if (operation.active) event.completed(operation, own.value());
+        operation.active = false;
+        put_operation(key, operation);
+      });
+}
+
 /// MPI_Start, MPI_Startall. Taken out before the call, which may leave other handles: Open MPI goes on under a new
 /// one where the last start of a buffered send has not ended.
 template <class Language, class Invoke>

@@ -282,6 +282,12 @@ struct ByHand {
     some(kMPI_Testsome, entry, words, caller, true);
   }
 
+  static void MPI_Request_get_status(Entry& entry, void** words, const void* caller) {
+    look_at_request<Language>(caller, *requests(words[0]), numbers(words[1]), statuses(words[2]), [&](Status* own) {
+      words[2] = own;
+      return call<4>(entry, words);
+    });
+  }
   static void MPI_Request_free(Entry& entry, void** words, const void* caller) {
     free_request<Language>(caller, requests(words[0]), [&] { return call<2>(entry, words); });
   }

@@ -188,6 +188,11 @@ CW_EXPORT int MPI_Testsome(int incount, MPI_Request requests[], int* outcount, i
       [&](MPI_Status* own) { return PMPI_Testsome(incount, requests, outcount, indices, own); });
 }
 
+CW_EXPORT int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  return look_at_request<CLanguage>(CW_CALLER, request, flag, status,
+                                    [&](MPI_Status* own) { return PMPI_Request_get_status(request, flag, own); });
+}
+
 CW_EXPORT int MPI_Request_free(MPI_Request* request) {
   return free_request<CLanguage>(CW_CALLER, request, [&] { return PMPI_Request_free(request); });
 }

@@ -38,6 +38,7 @@ BY_HAND = frozenset(
         "MPI_Testall",
         "MPI_Waitsome",
         "MPI_Testsome",
+        "MPI_Request_get_status",
         "MPI_Request_free",
         "MPI_Cancel",
         "MPI_Start",
