@@ -62,6 +62,8 @@ void begin_world(const StartTime& start) {
 
 void begin_end() {
   note_end_of_run();
+  // Communicators of a session outlive MPI_Finalize.
+  if (__atomic_load_n(&open_sessions, __ATOMIC_RELAXED) > 0) return;
   stop_windows();
   stop_communicators();
 }
