@@ -1,0 +1,126 @@
+// Legal programs in corners of MPI: each scenario is run alone, named by the argument, by one or two ranks.
+// SPDX-License-Identifier: BSD-3-Clause
+#include <pthread.h>
+
+#include "scenario.h"
+
+enum { kRounds = 4, kLarge = 20000 };
+
+// Open MPI goes on under a new request where the last start of a buffered send has not ended: rank 1 receives none
+// before the barrier.
+SCENARIO(restarted) {
+  static int numbers[kLarge];
+  const int room = (kRounds + 1) * (int)(sizeof numbers + MPI_BSEND_OVERHEAD);
+  void* buffer = malloc(room);
+  MPI_Request requests[2];
+  int left;
+  if (rank == 1) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 2 * kRounds; ++i)
+      MPI_Recv(numbers, kLarge, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    free(buffer);
+    return;
+  }
+  MPI_Buffer_attach(buffer, room);
+  MPI_Bsend_init(numbers, kLarge, MPI_INT, 1, 3, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(numbers, 10, MPI_INT, 1, 4, MPI_COMM_WORLD, &requests[1]);
+  for (int i = 0; i < kRounds; ++i) {
+    i % 2 == 0 ? MPI_Start(&requests[0]) : MPI_Startall(1, requests);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < kRounds; ++i) {
+    MPI_Start(&requests[1]);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+  }
+  MPI_Buffer_detach(&buffer, &left);
+  for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
+  free(buffer);
+}
+
+static void look(MPI_Request request) {
+  for (int flag = 0; flag == 0;) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+}
+
+// What MPI_Request_get_status has seen to be complete may be freed, and a persistent one waited for.
+SCENARIO(looked_at) {
+  int numbers[4] = {1, 2, 3, 4};
+  MPI_Request request;
+  if (rank == 1) {
+    for (int tag = 1; tag < 5; ++tag) MPI_Send(numbers, tag, MPI_INT, 0, tag, MPI_COMM_WORLD);
+    return;
+  }
+  MPI_Irecv(numbers, 4, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+  look(request);
+  MPI_Request_free(&request);
+  MPI_Irecv(numbers, 4, MPI_INT, 1, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+  look(request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Recv_init(numbers, 4, MPI_INT, 1, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Start(&request);
+    look(request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    look(request);  // of an inactive one it says that it is complete
+  }
+  MPI_Request_free(&request);
+}
+
+static void* wait_for_it(void* request) {
+  MPI_Wait(request, MPI_STATUS_IGNORE);
+  return NULL;
+}
+
+// Another thread waits for what this one cancels.
+SCENARIO(cancelled) {
+  int numbers[4];
+  for (int tag = 1; tag < 4; ++tag) {
+    pthread_t thread;
+    MPI_Request request, copy;
+    MPI_Irecv(numbers, 4, MPI_INT, 0, tag, MPI_COMM_SELF, &request);
+    copy = request;
+    pthread_create(&thread, NULL, wait_for_it, &request);
+    usleep(20000);  // time for the other to be inside; without it the test is only weaker
+    MPI_Cancel(&copy);
+    pthread_join(thread, NULL);
+  }
+}
+
+#ifdef HAVE_MPI4
+// A session that was opened before MPI_Finalize and is used after it.
+SCENARIO(session) {
+  MPI_Session opened;
+  MPI_Group everyone;
+  MPI_Comm comm, turned;
+  int number = 0;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &opened);
+  MPI_Group_from_session_pset(opened, "mpi://WORLD", &everyone);
+  MPI_Comm_create_from_group(everyone, "corners", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Group_free(&everyone);
+  MPI_Finalize();
+  MPI_Comm_split(comm, 0, -rank, &turned);
+  if (rank == 0) MPI_Send(&number, 1, MPI_INT, 1, 1, comm);
+  if (rank == 1) MPI_Recv(&number, 1, MPI_INT, 0, 1, comm, MPI_STATUS_IGNORE);
+  if (rank == 0) MPI_Send(&number, 1, MPI_INT, 0, 2, turned);
+  if (rank == 1) MPI_Recv(&number, 1, MPI_INT, 1, 2, turned, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&turned);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&opened);
+}
+#endif
+
+int main(int argc, char** argv) {
+  const char* what = argv[1];
+  int provided, finalized = 0;
+  MPI_Init_thread(&argc, &argv, strcmp(what, "cancelled") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (strcmp(what, "restarted") == 0) restarted();
+  if (strcmp(what, "looked_at") == 0) looked_at();
+  if (strcmp(what, "cancelled") == 0) cancelled();
+#ifdef HAVE_MPI4
+  if (strcmp(what, "session") == 0) session(), finalized = 1;
+#endif
+  if (!finalized) MPI_Finalize();
+  if (rank == 0) printf("ok %s\n", what);
+  return 0;
+}

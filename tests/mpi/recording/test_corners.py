@@ -1,0 +1,63 @@
+"""Corners of MPI that correct programs enter: what is recorded there is what was done.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from preload_runs import MPI_NAMES, program, record
+from trace_decoder import Trace
+
+LARGE, INT = 20000, 4
+Event = tuple[str, str, int, int, int]
+
+
+@pytest.fixture(params=MPI_NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    """An MPI."""
+    return str(request.param)
+
+
+def run(name: str, scenario: str, folder: Path, ranks: int = 2) -> list[Trace]:
+    """The traces of a scenario of corners.c, in order of rank."""
+    done = record(name, ranks, program(name, "corners"), folder, [scenario], timeout=60).succeeded()
+    assert done.out == f"ok {scenario}\n"
+    assert [trace.losses() for trace in done.ranks.values()] == [{}] * ranks
+    return [done.ranks[rank] for rank in range(ranks)]
+
+
+def events(trace: Trace, *roles: str) -> list[Event]:
+    """What was recorded in one of these roles."""
+    return [each.event for each in trace.records if each.role in roles]
+
+
+def test_starts_under_another_handle(name: str, tmp_path: Path) -> None:
+    sends = events(run(name, "restarted", tmp_path)[0], "send")
+    of_large = [("MPI_Start", "send", 1, 3, LARGE * INT), ("MPI_Startall", "send", 1, 3, LARGE * INT)]
+    assert sends == of_large * 2 + [("MPI_Start", "send", 1, 4, 10 * INT)] * 4
+
+
+def test_requests_that_were_looked_at(name: str, tmp_path: Path) -> None:
+    arrivals = events(run(name, "looked_at", tmp_path)[0], "arrival")
+    posted = ["MPI_Irecv", "MPI_Irecv", "MPI_Recv_init", "MPI_Recv_init"]
+    assert arrivals == [(call, "arrival", 1, tag, tag * INT) for tag, call in enumerate(posted, 1)]
+
+
+def test_cancelled_by_another_thread(name: str, tmp_path: Path) -> None:
+    (trace,) = run(name, "cancelled", tmp_path, ranks=1)
+    assert events(trace, "cancel", "arrival") == [("MPI_Irecv", "cancel", 0, tag, 4 * INT) for tag in (1, 2, 3)]
+
+
+def test_a_session_that_outlives_finalize(name: str, tmp_path: Path) -> None:
+    sender, receiver = run(name, "session", tmp_path)
+    assert events(sender, "send") == [("MPI_Send", "send", 1, 1, INT), ("MPI_Send", "send", 1, 2, INT)]
+    assert events(receiver, "receive") == [
+        ("MPI_Recv", "receive", 0, 1, INT),
+        ("MPI_Recv", "receive", 0, 2, INT),
+    ]
+    assert [(trace.state, list(trace.records)[-1].procedure) for trace in (sender, receiver)] == [
+        ("finalized", "MPI_Session_finalize")
+    ] * 2
