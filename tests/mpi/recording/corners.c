@@ -112,7 +112,8 @@ SCENARIO(session) {
 int main(int argc, char** argv) {
   const char* what = argv[1];
   int provided, finalized = 0;
-  MPI_Init_thread(&argc, &argv, strcmp(what, "cancelled") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Init_thread(&argc, &argv, strcmp(what, "cancelled") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (strcmp(what, "restarted") == 0) restarted();
   if (strcmp(what, "looked_at") == 0) looked_at();

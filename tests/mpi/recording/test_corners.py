@@ -48,7 +48,9 @@ def test_requests_that_were_looked_at(name: str, tmp_path: Path) -> None:
 
 def test_cancelled_by_another_thread(name: str, tmp_path: Path) -> None:
     (trace,) = run(name, "cancelled", tmp_path, ranks=1)
-    assert events(trace, "cancel", "arrival") == [("MPI_Irecv", "cancel", 0, tag, 4 * INT) for tag in (1, 2, 3)]
+    assert events(trace, "cancel", "arrival") == [
+        ("MPI_Irecv", "cancel", 0, tag, 4 * INT) for tag in (1, 2, 3)
+    ]
 
 
 def test_a_session_that_outlives_finalize(name: str, tmp_path: Path) -> None:
