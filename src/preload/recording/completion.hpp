@@ -6,8 +6,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdlib>
-
 #include "preload/recording/events.hpp"
 #include "procedures.hpp"
 
@@ -132,16 +130,6 @@ class Batch {
       if (i < 0 || static_cast<std::size_t>(i) >= count_ || Language::key(requests_[i]) == keys_[i]) return false;
     }
     return count > 0;
-  }
-
-  static void* scratch(Thread& thread, std::size_t bytes) {
-    if (bytes > thread.scratch_bytes) {
-      void* grown = std::realloc(thread.scratch, bytes);
-      if (grown == nullptr) return nullptr;
-      thread.scratch = grown;
-      thread.scratch_bytes = bytes;
-    }
-    return thread.scratch;
   }
 
   void take_all(Operation* room) {

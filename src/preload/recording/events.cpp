@@ -54,23 +54,49 @@ std::vector<int> dist_graph_destinations(MPI_Comm comm) {
 
 }  // namespace
 
-void Pin::hold(MPI_Comm comm, MPI_Datatype type) {
+bool Pin::hold(MPI_Comm comm) {
   Thread* thread = recording_thread();
-  if (thread == nullptr) return;
-  const DepthGuard guard(*thread);
+  if (thread == nullptr) return false;
   thread_ = thread;
+  thread->pinned_types = 0;
+  if (comm == MPI_COMM_NULL) return true;
+  const DepthGuard guard(*thread);
   Communicator* described = communicator_of(*thread, comm);
   retain(described);
   thread->pinned_comm = described;
   thread->pinned_comm_key = handle_key(comm);
-  thread->pinned_type = {};
-  if (type != MPI_DATATYPE_NULL) thread->pinned_type = ask_type(type);
+  return true;
+}
+
+void Pin::hold(MPI_Datatype type, Unknown unknown) const {
+  constexpr std::size_t kStep = 16 * sizeof(KnownType);
+  const std::uint64_t key = handle_key(type);
+  const std::size_t count = thread_->pinned_types;
+  auto* held = static_cast<KnownType*>(scratch(*thread_, align_up((count + 1) * sizeof(KnownType), kStep)));
+  if (held == nullptr || type == MPI_DATATYPE_NULL) return;
+  for (std::size_t i = 0; i < count; ++i)
+    if (held[i].key == key) return;
+  const DepthGuard guard(*thread_);
+  if (unknown == Unknown::ask)
+    held[count] = ask_type(type);
+  else if (!find_type(type, held[count]))
+    return;
+  thread_->pinned_types = count + 1;
+}
+
+std::size_t Pin::peers() const {
+  const Communicator* on = thread_->pinned_comm;
+  return on == nullptr ? 0 : static_cast<std::size_t>(on->is_inter ? on->remote_size : on->size);
+}
+
+std::size_t Pin::neighbours(MPI_Comm comm) {
+  return topology_destinations(comm).size();
 }
 
 void Pin::let_go() {
-  release(thread_->pinned_comm);
+  if (thread_->pinned_comm != nullptr) release(thread_->pinned_comm);
   thread_->pinned_comm = nullptr;
-  thread_->pinned_type = {};
+  thread_->pinned_types = 0;
 }
 
 std::vector<int> topology_destinations(MPI_Comm comm) {

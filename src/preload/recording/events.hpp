@@ -42,14 +42,21 @@ inline std::uint64_t status_bytes(const MPI_Status& status) {
   return large > 0 ? static_cast<std::uint64_t>(large) : 0;
 }
 
+/// Whether MPI is asked, before the call, for a datatype that is not in our table. An argument that means nothing
+/// on this rank may be anything.
+enum class Unknown : bool { ask, leave };
+
 /// Holds on to what a call's description needs while the call runs. With several threads another one may free the
-/// communicator or the datatype meanwhile: pending operations complete normally (MPI-4.1, 7.4.3), and only the
+/// communicator or the datatypes meanwhile: pending operations complete normally (MPI-4.1, 7.4.3), and only the
 /// call's start is certain to come before. Costs one branch where threads do not call MPI at one time.
 class Pin {
  public:
-  explicit Pin(MPI_Comm comm, MPI_Datatype type = MPI_DATATYPE_NULL) {
-    if (process.multiple) [[unlikely]]
-      hold(comm, type);
+  /// `comm` may be MPI_COMM_NULL.
+  template <class... Types>
+  explicit Pin(Unknown unknown, MPI_Comm comm, Types... types) {
+    if (!process.multiple) [[likely]]
+      return;
+    if (hold(comm)) (hold(types, unknown), ...);
   }
   ~Pin() {
     if (thread_ != nullptr) [[unlikely]]
@@ -58,8 +65,30 @@ class Pin {
   Pin(const Pin&) = delete;
   Pin& operator=(const Pin&) = delete;
 
+  /// MPI_Alltoallw: a datatype for each peer, in an array or what stands for one.
+  template <class Types>
+  void hold_each(Types types) const {
+    if (thread_ != nullptr) [[unlikely]]
+      hold_first(types, peers());
+  }
+  /// The same for its neighbours.
+  template <class Types>
+  void hold_each(Types types, MPI_Comm comm) const {
+    if (thread_ != nullptr) [[unlikely]]
+      hold_first(types, neighbours(comm));
+  }
+
  private:
-  void hold(MPI_Comm comm, MPI_Datatype type);
+  bool hold(MPI_Comm comm);
+  void hold(MPI_Datatype type, Unknown unknown) const;
+  template <class Types>
+  void hold_first(Types types, std::size_t count) const {
+    if constexpr (std::is_pointer_v<Types>)
+      if (types == nullptr) return;
+    for (std::size_t i = 0; i < count; ++i) hold(types[i], Unknown::leave);
+  }
+  [[nodiscard]] std::size_t peers() const;
+  static std::size_t neighbours(MPI_Comm comm);
   void let_go();
 
   Thread* thread_ = nullptr;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include "preload/environment.hpp"
 #include "trace/recorder.hpp"
@@ -45,10 +46,21 @@ struct Thread {
   Communicator* comms[kCachedComms] = {};
   std::uint64_t pinned_comm_key = 0;  ///< see Pin in events.hpp
   Communicator* pinned_comm = nullptr;
-  KnownType pinned_type;
-  void* scratch = nullptr;  ///< for completion calls on many requests
+  std::size_t pinned_types = 0;  ///< KnownTypes in `scratch`
+  void* scratch = nullptr;       ///< of completion calls on many requests, and of a Pin
   std::size_t scratch_bytes = 0;
 };
+
+/// The thread's scratch memory, at least so much of it, with what is there. nullptr where there is none.
+inline void* scratch(Thread& thread, std::size_t bytes) {
+  if (bytes > thread.scratch_bytes) [[unlikely]] {
+    void* grown = std::realloc(thread.scratch, bytes);
+    if (grown == nullptr) return nullptr;
+    thread.scratch = grown;
+    thread.scratch_bytes = bytes;
+  }
+  return thread.scratch;
+}
 
 /// What this library was built to record at all; the rest costs nothing (corewise build-preload --without).
 #ifndef COREWISE_KINDS

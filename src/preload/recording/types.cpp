@@ -151,9 +151,28 @@ void learn_predefined_types() {
                                        MPI_C_DOUBLE_COMPLEX,
                                        MPI_FLOAT_INT,
                                        MPI_DOUBLE_INT,
+                                       MPI_SHORT_INT,
+                                       MPI_LONG_INT,
+                                       MPI_LONG_DOUBLE_INT,
                                        MPI_2INT,
+                                       MPI_C_LONG_DOUBLE_COMPLEX,
+                                       MPI_CXX_BOOL,
+                                       MPI_CXX_FLOAT_COMPLEX,
+                                       MPI_CXX_DOUBLE_COMPLEX,
+                                       MPI_CXX_LONG_DOUBLE_COMPLEX,
                                        MPI_PACKED,
                                        MPI_INTEGER,
+                                       MPI_INTEGER1,
+                                       MPI_INTEGER2,
+                                       MPI_INTEGER4,
+                                       MPI_INTEGER8,
+                                       MPI_REAL4,
+                                       MPI_REAL8,
+                                       MPI_COMPLEX8,
+                                       MPI_COMPLEX16,
+                                       MPI_2INTEGER,
+                                       MPI_2REAL,
+                                       MPI_2DOUBLE_PRECISION,
                                        MPI_REAL,
                                        MPI_DOUBLE_PRECISION,
                                        MPI_COMPLEX,
@@ -204,8 +223,6 @@ std::uint64_t describe_type(KnownType& slot, MPI_Datatype type) {
 
 KnownType ask_type(MPI_Datatype type) {
   const std::uint64_t key = handle_key(type);
-  const Thread& thread = this_thread;
-  if (thread.pinned_comm != nullptr && thread.pinned_type.key == key) return thread.pinned_type;
   // MPI was given it under a handler that let the call succeed; asking would end the job by the world's handler.
   if (type == MPI_DATATYPE_NULL) return {kNoTypeKey, 0, trace::kUnknownType};
   KnownType found;
@@ -217,6 +234,16 @@ KnownType ask_type(MPI_Datatype type) {
   }
   find_type(type, found);
   return found;
+}
+
+KnownType pinned_type(MPI_Datatype type) {
+  const std::uint64_t key = handle_key(type);
+  const auto* known = static_cast<const KnownType*>(this_thread.scratch);
+  for (std::size_t i = 0; i < this_thread.pinned_types; ++i)
+    if (known[i].key == key) return known[i];
+  if (type == MPI_DATATYPE_NULL) return {kNoTypeKey, 0, trace::kUnknownType};
+  __atomic_fetch_add(&process.file->lost_types, 1, __ATOMIC_RELAXED);
+  return {key, 0, trace::kOtherType};
 }
 
 }  // namespace corewise::preload

@@ -3,7 +3,8 @@
 // One small table from handle to both. Predefined types are in it from the start, the program's own from the moment
 // they are committed until they are freed, so that a handle that is found means a living datatype, also before MPI
 // has looked at it. A type is described in the file when it is first used; those of equal size, extent and name are
-// one index. Contract: `find_type` asks MPI for nothing. What does not fit in the table is asked for at every call.
+// one index. Contract: `find_type` asks MPI for nothing. What does not fit in the table is asked for at every call;
+// where all threads may call MPI, in messages only.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -48,13 +49,19 @@ std::uint64_t describe_type(KnownType& slot, MPI_Datatype type);
   return __atomic_load_n(&slot.key, __ATOMIC_RELAXED) == key;
 }
 
-/// The same for a type that MPI has accepted: what the call has pinned comes first, and MPI is asked where nobody
-/// knows.
+/// The same for a type that lives and that MPI accepts: it is asked where nobody knows.
 KnownType ask_type(MPI_Datatype type);
 
+/// What the thread's call has pinned of the type (events.hpp). Another thread may have freed it since: where it was
+/// not known then nothing is asked, and it is counted (FileHeader::lost_types).
+KnownType pinned_type(MPI_Datatype type);
+
+/// A datatype of a call that has succeeded.
 [[gnu::always_inline]] inline KnownType type_of(MPI_Datatype type) {
+  if (process.multiple) [[unlikely]]
+    return pinned_type(type);
   KnownType found;
-  if (!process.multiple && find_type(type, found)) [[likely]]
+  if (find_type(type, found)) [[likely]]
     return found;
   return ask_type(type);
 }

@@ -22,7 +22,7 @@ from preload_runs import (
     program,
     record,
 )
-from trace_decoder import PROC_NULL, Trace, decode, decode_folder
+from trace_decoder import NO_PEER, PROC_NULL, Trace, decode, decode_folder
 
 
 @pytest.fixture(params=MPI_NAMES)
@@ -126,11 +126,21 @@ def test_threads(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich", "mpich_abi"])
-def test_handles_freed_while_a_send_is_inside(name: str, tmp_path: Path) -> None:
+def test_handles_freed_while_a_call_is_inside(name: str, tmp_path: Path) -> None:
     done = record(name, 1, program(name, "freed"), tmp_path).succeeded()
     assert done.out == "ok freed\n"
     found = Counter(r.event for r in done.ranks[0].by_function()["send_it"])
     assert found == {("MPI_Ssend", "send", 0, 7, 16): 2000}
+    slow = [
+        r.event for r in done.ranks[0].records if r.procedure in ("MPI_Bcast", "MPI_Alltoallw", "MPI_Mrecv")
+    ]
+    assert Counter(slow) == {
+        ("MPI_Bcast", "collective", 0, 0, 16): 20,
+        ("MPI_Alltoallw", "collective", NO_PEER, 0, 16): 20,
+        ("MPI_Alltoallw", "collective_part", 0, 0, 16): 20,
+        ("MPI_Mrecv", "receive", 0, 7, 16): 20,
+    }
+    assert done.ranks[0].losses() == {}
 
 
 @pytest.mark.parametrize(("given", "used"), [("mpich", "openmpi"), ("openmpi", "mpich")])

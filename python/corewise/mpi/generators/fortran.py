@@ -104,12 +104,13 @@ def _body(entry: Entry, name: str, words: int, recipe: wrappers.Recipe | None) -
         return f"  forward<{words}>({name}, w, caller);\n"
     standard = _c_parameters(signature.procedure)
     early = _declarations(entry, standard, recipe.before)
-    note = _declarations(entry, standard, recipe.note)
+    held = _held(signature, recipe)
+    note = _held_or_declared(entry, standard, recipe.note, held)
     enter = _entered(entry, standard, recipe.enter)
     known = "    if (event.sent()) return;\n" if re.fullmatch(r"event\.send\([^;]*\);", recipe.note) else ""
     replaced = "".join(f"  w[{signature.position(n)}] = {value};\n" for n, value in recipe.replace)
     return (
-        _pin(signature)
+        _pin(signature, held)
         + "".join(f"  {line}\n" for line in early)
         + (f"  {recipe.before}\n" if recipe.before else "")
         + replaced
@@ -134,16 +135,39 @@ def _c_parameters(procedure: str) -> dict[str, str]:
     return {name: declaration for declaration, name in found.parameters}
 
 
-def _pin(signature: Signature) -> str:
+def _held(signature: Signature, recipe: wrappers.Recipe) -> dict[str, tuple[str, str, str]]:
+    """What is pinned: name -> its type in C, its null handle, and what converts it."""
+    comm, types = wrappers.pinned({each.name for each in signature.arguments}, recipe)
+    kinds = {comm: ("MPI_Comm", "MPI_COMM_NULL")} if comm else {}
+    kinds |= dict.fromkeys(types, ("MPI_Datatype", "MPI_DATATYPE_NULL"))
+    return {
+        name: (kind, nothing, f"{_CONVERTERS[kind]}(integer(w[{signature.position(name)}]))")
+        for name, (kind, nothing) in kinds.items()
+    }
+
+
+def _pin(signature: Signature, held: dict[str, tuple[str, str, str]]) -> str:
     """As in C (`wrappers.pinned`); handles are converted only where threads make it necessary."""
-    pinned = wrappers.pinned({each.name for each in signature.arguments})
-    converters = ("PMPI_Comm_f2c", "PMPI_Type_f2c")
-    nothing = ("MPI_COMM_NULL", "MPI_DATATYPE_NULL")
-    values = [
-        f"process.multiple ? {convert}(integer(w[{signature.position(name)}])) : {null}"
-        for name, convert, null in zip(pinned, converters, nothing, strict=False)
+    lines = "".join(
+        f"  const {kind} held_{name} = process.multiple ? {value} : {nothing};\n"
+        for name, (kind, nothing, value) in held.items()
+    )
+    comm = "held_comm" if "comm" in held else ""
+    types = [f"held_{name}" for name in held if name != "comm"]
+    return lines + wrappers.pin({each.name for each in signature.arguments}, comm, types)
+
+
+def _held_or_declared(
+    entry: Entry, standard: dict[str, str], note: str, held: dict[str, tuple[str, str, str]]
+) -> list[str]:
+    """As `_declarations`; the number of a handle that another thread has freed means nothing any more."""
+    pinned = [
+        f"const {kind} {name} = process.multiple ? held_{name} : {value};"
+        for name, (kind, _, value) in held.items()
+        if re.search(rf"\b{name}\b", note)
     ]
-    return f"  const Pin pin({', '.join(values)});\n" if values else ""
+    others = {name: declaration for name, declaration in standard.items() if name not in held}
+    return pinned + _declarations(entry, others, note)
 
 
 def _declarations(entry: Entry, standard: dict[str, str], text: str) -> list[str]:

@@ -65,6 +65,11 @@ class Recipe:
     enter: str = ""
 
 
+# Of MPI_Alltoallw one array of datatypes is described, of its neighbour form the only one.
+_ARRAYS = {
+    " recvtypes": "pin.hold_each(sendbuf == MPI_IN_PLACE ? recvtypes : sendtypes);",
+    "(sendcounts, sendtypes": "pin.hold_each(sendtypes, comm);",
+}
 _OWN = "OwnStatus own(status);"
 _TAKEN = "const TakenMessage taken(message);"
 # End on no rank before all have begun: where clocks may be compared (preload/recording/clocks.hpp).
@@ -97,6 +102,7 @@ def _recipe(name: str, note: str) -> Recipe:
     note = _read_safely(note)
     before = [_SYNCHRONISING[name]] if name in _SYNCHRONISING else []
     before += [_TAKEN] if "taken" in note else []
+    before += [statement for array, statement in _ARRAYS.items() if array in note]
     before += [_OWN] if "own." in note else []
     replaced = (("status", "own.get()"),) if "own." in note else ()
     return Recipe(note, " ".join(before), replaced, _entered(name, note))
@@ -118,6 +124,9 @@ _ENTERED = {
     },
 }
 """What a point-to-point call that may wait is about."""
+
+
+_TYPES = ("datatype", "sendtype", "recvtype", "origin_datatype", "result_datatype")
 
 
 def _entered(name: str, note: str) -> str:
@@ -186,6 +195,8 @@ def recipes() -> dict[str, Recipe]:
         table[name] = Recipe(_read_safely(f"event.new_communicator(*{fresh}, {parent});"), enter=enter)
     table["MPI_Type_commit"] = Recipe(_read_safely("event.new_type(*datatype);"))
     table["MPI_Type_dup"] = Recipe(_read_safely("event.new_type(*newtype);"))
+    for kind in ("complex", "integer", "real"):
+        table[f"MPI_Type_create_f90_{kind}"] = Recipe(_read_safely("event.new_type(*newtype);"))
     table["MPI_Type_free"] = Recipe("event.plain();", _read_safely("forget_type(*datatype);"))
     large = {f"{name}_c": recipe for name, recipe in table.items()}
     return table | large
@@ -357,7 +368,7 @@ def _wrapper(procedure: Procedure, recipe: Recipe | None) -> str:
     declared = ", ".join(declaration for declaration, _ in procedure.parameters) or "void"
     forwarded = ", ".join(replaced.get(name, name) for _, name in procedure.parameters)
     invoke = f"[&] {{ return P{procedure.name}({forwarded}); }}"
-    before = _pin(procedure) if recipe else ""
+    before = _pin(procedure, recipe) if recipe else ""
     before += f"  {recipe.before}\n" if recipe and recipe.before else ""
     head = (
         f"#undef {procedure.name}\n"
@@ -376,17 +387,46 @@ def _wrapper(procedure: Procedure, recipe: Recipe | None) -> str:
     )
 
 
-def _pin(procedure: Procedure) -> str:
-    held = pinned({name for _, name in procedure.parameters})
-    return f"  const Pin pin({', '.join(held)});\n" if held else ""
+def _pin(procedure: Procedure, recipe: Recipe) -> str:
+    names = {name for _, name in procedure.parameters}
+    return pin(names, *pinned(names, recipe))
 
 
-def pinned(names: set[str]) -> list[str]:
-    """What is looked at before the call: the communicator, and in point-to-point calls the datatype."""
-    if "comm" not in names:
-        return []
-    point_to_point = "tag" in names or "sendtag" in names
-    return ["comm", *(name for name in ("datatype", "sendtype") if name in names and point_to_point)]
+def pinned(names: set[str], recipe: Recipe) -> tuple[str, list[str]]:
+    """What is looked up before the call: the communicator, and the datatypes that are described after it.
+
+    Parameters
+    ----------
+    names : of the procedure's parameters.
+    recipe : the procedure's.
+
+    Returns
+    -------
+    comm : "comm", or empty where the procedure has none
+    types : their names
+    """
+    types = [each for each in _TYPES if re.search(rf"(?<!value_at\()\b{each}\b", recipe.note)]
+    return "comm" if "comm" in names else "", types
+
+
+def pin(names: set[str], comm: str, types: list[str]) -> str:
+    """The statement that looks them up; empty where there is nothing to.
+
+    Parameters
+    ----------
+    names : of the procedure's parameters.
+    comm, types : the variables that hold what `pinned` says.
+
+    Returns
+    -------
+    str
+        C++ source.
+    """
+    if not comm and not types:
+        return ""
+    # Datatypes of messages mean something on every rank.
+    unknown = "ask" if names & {"tag", "sendtag", "message"} else "leave"
+    return f"  const Pin pin(Unknown::{unknown}, {', '.join([comm or 'MPI_COMM_NULL', *types])});\n"
 
 
 def _returns_a_value(name: str) -> bool:
