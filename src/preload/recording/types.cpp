@@ -194,7 +194,13 @@ void learn_type(MPI_Datatype type) {
   if (!process.recording || type == MPI_DATATYPE_NULL) return;
   const std::uint64_t key = handle_key(type);
   const std::lock_guard lock(writing);
-  if (slot_with(key, key) == nullptr) enter(key, size_of(type));
+  KnownType* known = slot_with(key, key);
+  if (known == nullptr) {
+    enter(key, size_of(type));
+  } else {  // committed twice, or the one before was freed by PMPI_Type_free
+    known->size = size_of(type);
+    __atomic_store_n(&known->index, std::uint64_t{trace::kUnknownType}, __ATOMIC_RELAXED);
+  }
 }
 
 void forget_type(MPI_Datatype type) {
