@@ -230,7 +230,7 @@ struct FileHeader {
   std::uint64_t lost_bytes;     ///< of records that could not be kept (file system full)
   std::uint64_t lost_sites;     ///< calls whose site did not fit in the table
   std::uint64_t lost_requests;  ///< requests that did not fit in the bounded table: their arrival is unknown
-  std::uint64_t lost_comms;     ///< communicators beyond the 16-bit index
+  std::uint64_t lost_comms;     ///< communicators beyond the 16-bit index, or whose description was not written
   std::uint64_t lost_nested;    ///< events dropped because a signal handler interrupted the recorder
   char host[64];
   char library[256];             ///< MPI_Get_library_version, cut
@@ -239,13 +239,13 @@ struct FileHeader {
   // ---- from version 2 on ----
   std::uint32_t kinds;  ///< what was recorded: bits of Kind
   std::uint32_t reserved;
-  std::uint64_t lost_names;      ///< regions and phases beyond the table of names: their records are missing
+  std::uint64_t lost_names;      ///< regions and phases beyond the table of names, or whose name was not written
   std::uint64_t lost_functions;  ///< function events that could not be kept before MPI_Init
   std::uint64_t memory_bytes;    ///< memory of the recorder in this rank (buffers, tables, helper), code excluded
   char node[64];                 ///< ranks with equal text share a clock: the kernel's boot id, or a knob
   // ---- from version 3 on ----
   Crash crash;
-  std::uint64_t lost_types;  ///< datatypes beyond the table of 254
+  std::uint64_t lost_types;  ///< datatypes beyond the table of 254, or not described
   std::uint64_t exit_ticks;  ///< when the process ran its exit handlers; 0: it was stopped otherwise, or lives
 };
 static_assert(sizeof(FileHeader) <= kCrashStack);

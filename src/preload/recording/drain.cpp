@@ -42,6 +42,7 @@ bool drain_half(void* /*sink*/, const trace::FullHalf& half) {
   const std::byte* payload = encoded > 0 ? half.scratch : half.records;
   const iovec parts[2] = {{&header, sizeof header}, {const_cast<std::byte*>(payload), header.payload_bytes}};
   const bool safe = write_at(parts, 2, claim(header.block.block_bytes), sizeof header + header.payload_bytes);
+  if (safe) write_kept_blocks();
   note_latest_time();
   errno = saved_errno;
   return safe;

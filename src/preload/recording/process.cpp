@@ -201,6 +201,41 @@ bool take_parked(Thread& thread) {
   return true;
 }
 
+// ---- blocks that could not be written --------------------------------------------------------------------
+
+/// Such blocks, each behind the offset that was claimed for it: they are tried again. Who finds the lock taken goes
+/// on, and its block stays lost.
+struct UnwrittenBlocks {
+  std::byte bytes[16384];
+  std::size_t used;  ///< atomic
+  bool locked;
+};
+UnwrittenBlocks unwritten;
+
+/// What the file's header says of descriptions that are missing.
+void count_lost_block(trace::BlockKind kind, std::int64_t change) {
+  std::uint64_t* counter = kind == trace::BlockKind::comm     ? &process.file->lost_comms
+                           : kind == trace::BlockKind::type   ? &process.file->lost_types
+                           : kind == trace::BlockKind::region ? &process.file->lost_names
+                                                              : nullptr;
+  if (counter != nullptr) __atomic_fetch_add(counter, static_cast<std::uint64_t>(change), __ATOMIC_RELAXED);
+}
+
+void keep_block(std::uint64_t offset, const iovec* pieces, int count, std::uint64_t bytes) {
+  if (__atomic_test_and_set(&unwritten.locked, __ATOMIC_ACQUIRE)) return;
+  std::byte* at = unwritten.bytes + unwritten.used;
+  if (sizeof unwritten.bytes - unwritten.used >= sizeof offset + bytes) {
+    std::memcpy(at, &offset, sizeof offset);
+    at += sizeof offset;
+    for (int i = 0; i < count; ++i) {
+      if (pieces[i].iov_len > 0) std::memcpy(at, pieces[i].iov_base, pieces[i].iov_len);
+      at += pieces[i].iov_len;
+    }
+    __atomic_store_n(&unwritten.used, static_cast<std::size_t>(at - unwritten.bytes), __ATOMIC_RELAXED);
+  }
+  __atomic_clear(&unwritten.locked, __ATOMIC_RELEASE);
+}
+
 /// pthread key destructor: the thread's recorder outlives it.
 void park_thread(void* state) {
   auto* thread = static_cast<Thread*>(state);
@@ -225,6 +260,7 @@ __attribute__((constructor)) void make_thread_key() {
 __attribute__((destructor)) void note_exit() {
   if (process.file == nullptr || getpid() != trace_file.owner) return;
   process.file->exit_ticks = now();
+  write_kept_blocks();
   note_latest_time();
 }
 
@@ -482,6 +518,7 @@ void start_recording(const StartTime& start, const WorldFacts& world, const char
 
 void note_end_of_run() {
   if (!process.recording) return;
+  write_kept_blocks();
   append_maps();
   std::memset(process.file->cpus_end, 0, sizeof process.file->cpus_end);
   read_affinity(process.file->cpus_end, sizeof process.file->cpus_end);
@@ -506,7 +543,28 @@ void mark_aborted(int code) {
   process.file->state = trace::State::aborted;
 }
 
-bool append_block(trace::BlockHeader& header, std::uint32_t header_bytes, const Part* parts, int count) {
+void write_kept_blocks() {
+  if (__atomic_load_n(&unwritten.used, __ATOMIC_RELAXED) == 0) [[likely]]
+    return;
+  if (__atomic_test_and_set(&unwritten.locked, __ATOMIC_ACQUIRE)) return;
+  std::size_t done = 0;
+  while (done < unwritten.used) {
+    std::uint64_t offset = 0;
+    trace::BlockHeader header{};
+    std::byte* block = unwritten.bytes + done + sizeof offset;
+    std::memcpy(&offset, block - sizeof offset, sizeof offset);
+    std::memcpy(&header, block, sizeof header);
+    const iovec piece{block, header.block_bytes};
+    if (!write_at(&piece, 1, offset, header.block_bytes)) break;
+    count_lost_block(header.kind, -1);
+    done += sizeof offset + header.block_bytes;
+  }
+  std::memmove(unwritten.bytes, unwritten.bytes + done, unwritten.used - done);
+  __atomic_store_n(&unwritten.used, unwritten.used - done, __ATOMIC_RELAXED);
+  __atomic_clear(&unwritten.locked, __ATOMIC_RELEASE);
+}
+
+void append_block(trace::BlockHeader& header, std::uint32_t header_bytes, const Part* parts, int count) {
   static const std::uint64_t zeros[trace::kBlockAlign / 8] = {};
   iovec pieces[8];
   std::uint64_t bytes = header_bytes;
@@ -519,7 +577,11 @@ bool append_block(trace::BlockHeader& header, std::uint32_t header_bytes, const 
   std::uint64_t commit_word = trace::kCommit;
   pieces[count + 1] = {const_cast<std::uint64_t*>(zeros), header.block_bytes - bytes - sizeof commit_word};
   pieces[count + 2] = {&commit_word, sizeof commit_word};
-  return write_at(pieces, count + 3, claim(header.block_bytes), header.block_bytes);
+  write_kept_blocks();
+  const std::uint64_t offset = claim(header.block_bytes);
+  if (write_at(pieces, count + 3, offset, header.block_bytes)) return;
+  count_lost_block(header.kind, 1);
+  keep_block(offset, pieces, count + 3, header.block_bytes);
 }
 
 }  // namespace corewise::preload

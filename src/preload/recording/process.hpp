@@ -166,12 +166,16 @@ void mark_finalized(bool for_good);
 void mark_running();
 void mark_aborted(int code);
 
-/// Appends a block to the file: `header` first, `parts` after it, then kCommit. Fills in block_bytes.
+/// Appends a block to the file: `header` first, `parts` after it, then kCommit. Fills in block_bytes. What cannot
+/// be written, such as on a full disk, is kept where there is room for it, and counted until it is written.
 struct Part {
   const void* data;
   std::uint64_t bytes;
 };
-bool append_block(trace::BlockHeader& header, std::uint32_t header_bytes, const Part* parts, int count);
+void append_block(trace::BlockHeader& header, std::uint32_t header_bytes, const Part* parts, int count);
+
+/// Tries again to write what was kept.
+void write_kept_blocks();
 
 // ---- the file, for the drain -----------------------------------------------------------------------------
 
