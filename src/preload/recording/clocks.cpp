@@ -73,7 +73,7 @@ std::int64_t local_ns() {
 /// What MPI calls on its own in here is not the program's.
 class Aside {
  public:
-  Aside() { ++this_thread.depth; }
+  [[gnu::always_inline]] Aside() { go_inside(this_thread); }
   ~Aside() {
     --this_thread.depth;
     errno = saved_errno_;

@@ -28,7 +28,7 @@ void compare_clocks_after_collective(MPI_Comm comm);
 class ClockComparison {
  public:
   ClockComparison(MPI_Comm comm, MPI_Count count)
-      : comm_(comm), synchronises_(count > 0 && this_thread.depth == 0) {}
+      : comm_(comm), synchronises_(count > 0 && is_outermost(this_thread)) {}
   ~ClockComparison() {
     if (compares_at_collectives && synchronises_) [[unlikely]]
       compare_clocks_after_collective(comm_);

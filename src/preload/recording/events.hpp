@@ -134,7 +134,10 @@ class TakenMessage {
 
 class DepthGuard {
  public:
-  explicit DepthGuard(Thread& thread) : thread_(thread) { thread_.depth = 1; }
+  [[gnu::always_inline]] explicit DepthGuard(Thread& thread) : thread_(thread) {
+    thread_.depth = 1;
+    thread_.entered = __builtin_dwarf_cfa();
+  }
   ~DepthGuard() { thread_.depth = 0; }
   DepthGuard(const DepthGuard&) = delete;
   DepthGuard& operator=(const DepthGuard&) = delete;

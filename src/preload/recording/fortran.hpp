@@ -47,7 +47,7 @@ inline Result invoke(void* target, void* const* words, std::index_sequence<Index
 /// What runs while one of these lives is the library's own: C names that a Fortran entry calls only forward.
 class Shield {
  public:
-  Shield() : depth_(this_thread.depth) { this_thread.depth = depth_ + 1; }
+  [[gnu::always_inline]] Shield() : depth_(this_thread.depth) { go_inside(this_thread); }
   ~Shield() { this_thread.depth = depth_; }
   Shield(const Shield&) = delete;
   Shield& operator=(const Shield&) = delete;

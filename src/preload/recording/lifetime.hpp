@@ -29,7 +29,7 @@ void note_abort(const void* caller, int code);
 /// MPI_Init and MPI_Init_thread.
 template <class Invoke>
 int begin(Procedure procedure, const void* caller, Invoke invoke) {
-  if (this_thread.depth != 0) return invoke();
+  if (!is_outermost(this_thread)) return invoke();
   const StartTime start = read_start_time();
   note_own_handlers();
   const int code = [&] {
@@ -46,7 +46,7 @@ int begin(Procedure procedure, const void* caller, Invoke invoke) {
 /// The last use of MPI ends inside `invoke`.
 template <class Invoke>
 int end(Procedure procedure, const void* caller, Invoke invoke) {
-  if (this_thread.depth != 0) return invoke();
+  if (!is_outermost(this_thread)) return invoke();
   const std::uint64_t start = now();
   if (procedure == kMPI_Finalize) world_is_up = false;
   if (procedure == kMPI_Finalize) compare_clocks_at_end();  // whether or not this rank records
@@ -65,7 +65,7 @@ int end(Procedure procedure, const void* caller, Invoke invoke) {
 /// MPI_Pcontrol.
 template <class Invoke>
 int controlled(const void* caller, int level, Invoke invoke) {
-  if (this_thread.depth != 0) return invoke();
+  if (!is_outermost(this_thread)) return invoke();
   return traced(
       kMPI_Pcontrol, caller,
       [&] {
@@ -85,7 +85,7 @@ bool close_session();
 /// MPI_Session_init; `session` gives the new handle after `invoke`.
 template <class Invoke, class GetSession>
 int begin_session(const void* caller, Invoke invoke, GetSession session) {
-  if (this_thread.depth != 0) return invoke();
+  if (!is_outermost(this_thread)) return invoke();
   const StartTime start = read_start_time();
   note_own_handlers();
   const int code = [&] {
@@ -102,7 +102,7 @@ int begin_session(const void* caller, Invoke invoke, GetSession session) {
 /// MPI_Session_finalize.
 template <class Invoke>
 int end_session(const void* caller, Invoke invoke) {
-  if (this_thread.depth != 0) return invoke();
+  if (!is_outermost(this_thread)) return invoke();
   if (close_session()) return end(kMPI_Session_finalize, caller, invoke);
   return traced(kMPI_Session_finalize, caller, invoke, [](Event& event) { event.plain(); });
 }

@@ -484,6 +484,16 @@ bool attach_thread(Thread& thread) {
   return thread.attached;
 }
 
+bool has_jumped_out(Thread& thread, const void* place) {
+  // Arguments on the stack lie between the frames of a caller and of a wrapper. Calls of MPI's own are further
+  // down.
+  constexpr std::uintptr_t kArgumentBytes = 96;
+  const auto here = reinterpret_cast<std::uintptr_t>(place) + kArgumentBytes;
+  if (thread.depth >= kEndedDepth || here <= reinterpret_cast<std::uintptr_t>(thread.entered)) return false;
+  thread.depth = 0;
+  return true;
+}
+
 std::uint64_t insert_site(std::uint64_t address) {
   const std::uint64_t home = (address * 0x9e3779b97f4a7c15ULL) >> 52;
   for (std::uint64_t probe = 0; probe < trace::kSiteCapacity; ++probe) {

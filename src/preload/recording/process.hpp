@@ -37,6 +37,7 @@ struct KnownType {
 struct Thread {
   trace::ThreadRecorder recorder;
   int depth = 0;  ///< above 0 inside an intercepted call: what MPI calls on its own is not the program's
+  const void* entered = nullptr;  ///< the stack's address where depth was last raised from 0
   bool attached = false;
   bool attaching = false;
   Slot* slot = nullptr;  ///< whose recorder this thread has
@@ -109,12 +110,26 @@ bool trace_wanted();
 /// Gives this thread a recorder. False when the file has no room for one (counted).
 bool attach_thread(Thread& thread);
 
+/// A call from above the one that the thread is in: that one was left by longjmp, as by an error handler that does
+/// not return, and depth is 0 again. `place` is the stack's address.
+bool has_jumped_out(Thread& thread, const void* place);
+
+/// Whether the program makes this call, and not MPI.
+[[gnu::always_inline]] inline bool is_outermost(Thread& thread) {
+  return thread.depth == 0 || has_jumped_out(thread, __builtin_dwarf_cfa());
+}
+
+/// One deeper from here on.
+[[gnu::always_inline]] inline void go_inside(Thread& thread) {
+  if (thread.depth++ == 0) thread.entered = __builtin_dwarf_cfa();
+}
+
 /// The calling thread's state if this call is to be recorded, else nullptr.
 [[gnu::always_inline]] inline Thread* recording_thread() {
   if (!process.recording) [[unlikely]]
     return nullptr;
   Thread& thread = this_thread;
-  if (thread.depth != 0) [[unlikely]]
+  if (!is_outermost(thread)) [[unlikely]]
     return nullptr;
   if (!thread.attached && !attach_thread(thread)) [[unlikely]]
     return nullptr;
