@@ -1,6 +1,9 @@
 // Legal programs in corners of MPI: each scenario is run alone, named by the argument, by one or two ranks.
 // SPDX-License-Identifier: BSD-3-Clause
+#include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <sys/resource.h>
 
 #include "scenario.h"
 
@@ -109,6 +112,70 @@ SCENARIO(session) {
 }
 #endif
 
+static void region(const char* name) {
+  void (*begin)(const char*) = (void (*)(const char*))dlsym(RTLD_DEFAULT, "corewise_begin");
+  void (*end)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "corewise_end");
+  if (begin != NULL) begin(name), end();
+}
+
+// No file may grow for a while, as on a full disk: what is described meanwhile is used before and after that.
+SCENARIO(full) {
+  struct rlimit before, none;
+  MPI_Comm comm;
+  MPI_Datatype type;
+  int numbers[8] = {0};
+  getrlimit(RLIMIT_FSIZE, &before);
+  none = before, none.rlim_cur = 4096;
+  setrlimit(RLIMIT_FSIZE, &none);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+  MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  for (int i = 0; i < 2; ++i) {
+    region("solve");
+    // The world's rank 0 is rank 1 there.
+    if (rank == 0) MPI_Send(numbers, 1, type, 0, 1, comm);
+    if (rank == 1) MPI_Recv(numbers, 1, type, 1, 1, comm, MPI_STATUS_IGNORE);
+    setrlimit(RLIMIT_FSIZE, &before);
+  }
+  MPI_Type_free(&type);
+  MPI_Comm_free(&comm);
+}
+
+// Another tool, or a library, may free the program's types: a handle that comes back is another type.
+SCENARIO(other_types) {
+  int numbers[16] = {0};
+  for (int count = 1; count < 5; ++count) {
+    MPI_Datatype type;
+    MPI_Type_contiguous(count, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    if (rank == 0) MPI_Send(numbers, 1, type, 1, count, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(numbers, 1, type, 0, count, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    PMPI_Type_free(&type);
+  }
+}
+
+static jmp_buf back;
+
+static void jump(MPI_Comm* comm, int* code, ...) {
+  (void)comm, (void)code;
+  longjmp(back, 1);
+}
+
+// An error handler that does not return.
+SCENARIO(jumped) {
+  MPI_Errhandler handler;
+  int number = 0, got;
+  MPI_Comm_create_errhandler(jump, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  if (setjmp(back) == 0) MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < 3; ++i)
+    MPI_Sendrecv(&number, 1, MPI_INT, 1 - rank, 1, &got, 1, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  MPI_Errhandler_free(&handler);
+  // Not even the last call of all may be missed.
+  if (setjmp(back) == 0) MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   const char* what = argv[1];
   int provided, finalized = 0;
@@ -118,6 +185,9 @@ int main(int argc, char** argv) {
   if (strcmp(what, "restarted") == 0) restarted();
   if (strcmp(what, "looked_at") == 0) looked_at();
   if (strcmp(what, "cancelled") == 0) cancelled();
+  if (strcmp(what, "full") == 0) full();
+  if (strcmp(what, "other_types") == 0) other_types();
+  if (strcmp(what, "jumped") == 0) jumped();
 #ifdef HAVE_MPI4
   if (strcmp(what, "session") == 0) session(), finalized = 1;
 #endif

@@ -63,3 +63,25 @@ def test_a_session_that_outlives_finalize(name: str, tmp_path: Path) -> None:
     assert [(trace.state, list(trace.records)[-1].procedure) for trace in (sender, receiver)] == [
         ("finalized", "MPI_Session_finalize")
     ] * 2
+
+
+def test_descriptions_on_a_disk_that_was_full(name: str, tmp_path: Path) -> None:
+    for trace in run(name, "full", tmp_path):
+        one, other = (each for each in trace.records if each.role in ("send", "receive"))
+        assert one.event == other.event and one.bytes == 3 * INT
+        comm, datatype = trace.comms[one.comm], trace.datatypes[one.datatype]
+        assert (comm.ranks, trace.names[comm.created_by]) == ([1, 0], "MPI_Comm_split")
+        assert (datatype.name, datatype.size, datatype.extent) == ("vector", 3 * INT, 5 * INT)
+        assert list(trace.regions.values()) == ["solve"]
+
+
+def test_a_handle_that_is_another_type(name: str, tmp_path: Path) -> None:
+    sends = events(run(name, "other_types", tmp_path)[0], "send")
+    assert sends == [("MPI_Send", "send", 1, count, count * INT) for count in range(1, 5)]
+
+
+def test_an_error_handler_that_jumps(name: str, tmp_path: Path) -> None:
+    for rank, trace in enumerate(run(name, "jumped", tmp_path)):
+        exchanges = events(trace, "send", "arrival")
+        assert exchanges == [("MPI_Sendrecv", role, 1 - rank, 1, INT) for role in ("send", "arrival")] * 3
+        assert (trace.state, list(trace.records)[-1].procedure) == ("finalized", "MPI_Finalize")
