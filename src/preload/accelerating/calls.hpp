@@ -98,9 +98,9 @@ inline int taken_or_passed(std::size_t procedure, MPI_Comm comm, Pass pass, Take
         outcome = take(*on);
       count(procedure, outcome.fate);
       if (outcome.fate == Fate::taken) return outcome.code == MPI_SUCCESS ? MPI_SUCCESS : told(*on, outcome.code);
-      Passing passing(*on);
+      const std::uint64_t freed = freed_here;
       const int code = pass();
-      if (code != MPI_SUCCESS) passing.take_back(code);
+      if (code != MPI_SUCCESS) take_back(comm, on, freed, code);
       return code;
     }
   }

@@ -14,20 +14,20 @@ namespace corewise::preload::accelerating {
 
 constinit thread_local KnownHandles<Communicator, kSlots> known __attribute__((tls_model("initial-exec"))){};
 constinit Generations<kSlots> generations;
+constinit thread_local std::uint64_t freed_here __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
 std::mutex making;
 constinit thread_local Freeing* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit thread_local Passing* passing __attribute__((tls_model("initial-exec"))) = nullptr;
 
 /// The attribute's delete callback: MPI frees the communicator. Calls no MPI but to free what stands
 /// behind a communicator of several nodes: ranks free in any order.
 int freed(MPI_Comm, int, void* value, void*) {
   auto* communicator = static_cast<Communicator*>(value);
   generations.end(handle_key(communicator->handle));
-  Passing::is_freed(communicator);
+  ++freed_here;
   delete communicator;
   return MPI_SUCCESS;
 }
@@ -108,23 +108,17 @@ void arrive(Communicator& communicator) {
   if (communicator.fate == Fate::taken && !group_sizes().empty()) set_up_groups(communicator, group_sizes());
 }
 
-Passing::Passing(Communicator& communicator) : communicator_(&communicator), outer_(passing) {
-  passing = this;
-}
-Passing::~Passing() {
-  passing = outer_;
-}
-void Passing::is_freed(const Communicator* communicator) {
-  for (Passing* each = passing; each != nullptr; each = each->outer_)
-    if (each->communicator_ == communicator) each->communicator_ = nullptr;
-}
-void Passing::take_back(int code) {
+void take_back(MPI_Comm handle, Communicator* communicator, std::uint64_t freed_before, int code) {
   constexpr std::array kOfArguments{MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,
                                     MPI_ERR_ROOT,   MPI_ERR_OP,    MPI_ERR_ARG};
+  if (freed_here != freed_before) {
+    const auto* const entry = known.find(handle_key(handle), generations);
+    if (entry == nullptr || entry->object != communicator) return;
+  }
   int kind = MPI_SUCCESS;
   CW_NEXT(MPI_Error_class)(code, &kind);
   const bool refused = std::find(kOfArguments.begin(), kOfArguments.end(), kind) != kOfArguments.end();
-  if (refused && communicator_ != nullptr && communicator_->fate == Fate::early) ++communicator_->calls_left;
+  if (refused && communicator->fate == Fate::early) ++communicator->calls_left;
 }
 
 Freeing::Freeing(const MPI_Comm* handle)

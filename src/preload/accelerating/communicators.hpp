@@ -3,6 +3,7 @@
 // has met (preload/handles.hpp). SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "preload/accelerating/accelerating.hpp"
@@ -45,6 +46,13 @@ bool work_together(MPI_Comm handle);
 /// here in the same call.
 void arrive(Communicator& communicator);
 
+/// How many communicators this thread has freed.
+extern constinit thread_local std::uint64_t freed_here __attribute__((tls_model("initial-exec")));
+
+/// The MPI returned an error, and its handler may have freed the communicator; before the call `freed_before` were.
+/// Where the MPI refused the arguments, nobody else was in that call: it does not count.
+void take_back(MPI_Comm handle, Communicator* communicator, std::uint64_t freed_before, int code);
+
 inline Communicator* communicator_of(MPI_Comm handle) {
   if (!active.load(std::memory_order_acquire)) return nullptr;
   const std::uint64_t key = handle_key(handle);
@@ -66,24 +74,6 @@ class Freeing {
  private:
   std::uint64_t key_;
   Freeing* outer_;  ///< a callback may free another communicator
-};
-
-/// While it lives, this thread passes on a call on the communicator, whose error handler may free it.
-class Passing {
- public:
-  explicit Passing(Communicator& communicator);
-  Passing(const Passing&) = delete;
-  Passing& operator=(const Passing&) = delete;
-  ~Passing();
-
-  /// The MPI returned an error. Where it refused the arguments, nobody else was in that call: it does not count.
-  void take_back(int code);
-  /// Of all calls of this thread.
-  static void is_freed(const Communicator* communicator);
-
- private:
-  Communicator* communicator_;  ///< null once it is freed
-  Passing* outer_;              ///< a handler may make another call
 };
 
 /// The key of the attribute ends with MPI.

@@ -252,7 +252,7 @@ def test_a_wrong_call_ends_a_program_that_handles_no_errors(name: str, tmp_path:
 
 @pytest.mark.parametrize("name", runs.NAMES)
 def test_a_handler_may_free_the_communicator_whose_call_failed(name: str, tmp_path: Path) -> None:
-    """What is freed holds other bytes at once: a count of copies that is read then differs from what it was."""
+    """What is freed holds other bytes at once: a count that is read there is another."""
     done = ran(name, 2, "freeing_handler.c", tmp_path, MALLOC_PERTURB_="165")
     assert done.calls[0]["MPI_Bcast", ""] == 1 and not any(done.mapped.values())
 
