@@ -225,10 +225,9 @@ int Player::place_in(const Record& record, std::int32_t peer) const {
   if (peer < 0) return MPI_ANY_SOURCE;
   const int known = known_comm(record);
   if (known < 0) return peer;
-  const Members& members = stage_.recording.communicators()[static_cast<std::size_t>(known)];
-  if (members.single) return 0;
-  if (stage_.communicators[static_cast<std::size_t>(known)] == nullptr) return peer;
-  return members.rank_of(peer);
+  if (stage_.recording.communicators()[static_cast<std::size_t>(known)].single) return 0;
+  const Members* members = source_.members(stage_.recording.communicators(), record.comm, rank_.world);
+  return members == nullptr ? peer : members->rank_of(peer);
 }
 
 void Player::send(const Record& record, const Procedure& procedure) {

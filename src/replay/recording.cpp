@@ -3,13 +3,17 @@
 #include "replay/recording.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <string_view>
 
 #include "profile/communicators.hpp"
 #include "replay/calls.hpp"
 
 namespace corewise::replay {
 namespace {
+
+using trace::Role;
 
 Members members_of(const profile::Communicator& comm, int world) {
   Members made;
@@ -49,7 +53,76 @@ Result<const trace::Slot*> only_slot(const profile::OpenRank& rank) {
   return found;
 }
 
+/// A replay counts picoseconds in 63 bits, which are 106 days.
+constexpr double kLongest_ns = 50 * 86'400e9;
+constexpr std::string_view kLongest = "at most 50 days from the first call";
+
+std::string seconds(double ns) {
+  return std::to_string(std::llround(ns * 1e-9)) + " s";
+}
+
+/// Roles whose peer is a rank that a replay looks up; one-sided calls and files keep their recorded time.
+bool has_peer(Role role) {
+  return (role >= Role::send && role <= Role::collective_part) || role == Role::probe;
+}
+
+/// Checks the records of one rank before anything indexes by them: a file may be damaged where its chunks do not
+/// show it.
+class RecordCheck {
+ public:
+  RecordCheck(const Source& source, const std::vector<Members>& communicators, int rank, int size)
+      : source_(source), communicators_(communicators), rank_(rank), size_(size) {}
+
+  [[nodiscard]] Status check(const Call& call) const {
+    for (const std::uint64_t ticks : {call.record.start_ticks, call.end_ticks()}) {
+      const double ns = source_.clock.ns(ticks) - source_.clock.ns(source_.begin_ticks);
+      if (std::abs(ns) > kLongest_ns) return refuse(call, call.record, "time", seconds(ns), std::string(kLongest));
+    }
+    if (Status status = check_peer(call, call.record); !status.ok()) return status;
+    for (const auto* list : {&call.more, &call.completed}) {
+      for (const trace::Record& record : *list) {
+        if (Status status = check_peer(call, record); !status.ok()) return status;
+      }
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] Status refuse(const Call& call, const trace::Record& record, const std::string& what,
+                              const std::string& found, const std::string& allowed) const {
+    const std::string& name = (*source_.procedures)[record.procedure].name;
+    return bad_field(source_.file, what + " of " + name + " (call " + std::to_string(call.number) + ")", found,
+                     allowed);
+  }
+
+  [[nodiscard]] Status check_peer(const Call& call, const trace::Record& record) const {
+    if (!has_peer(record.role)) return {};
+    const bool sent = record.role == Role::send;
+    if (record.peer >= size_ || (sent && (record.peer == trace::kAnySource || record.peer < trace::kOutside))) {
+      return refuse(call, record, "peer", std::to_string(record.peer), "0 to " + std::to_string(size_ - 1));
+    }
+    if (record.peer < 0 || record.role == Role::collective_part) return {};
+    const Members* members = source_.members(communicators_, record.comm, rank_);
+    if (members == nullptr || members->rank_of(record.peer) >= 0) return {};
+    return refuse(call, record, "peer", std::to_string(record.peer),
+                  "a member of communicator '" + members->name + "'");
+  }
+
+  const Source& source_;
+  const std::vector<Members>& communicators_;
+  int rank_;
+  int size_;
+};
+
 }  // namespace
+
+const Members* Source::members(const std::vector<Members>& communicators, std::uint16_t comm, int rank) const {
+  const int known = comm < comm_of.size() ? comm_of[comm] : -1;
+  if (known < 0) return nullptr;
+  const Members& members = communicators[static_cast<std::size_t>(known)];
+  const bool usable = !members.single && !members.world.empty() && members.rank_of(rank) >= 0;
+  return usable ? &members : nullptr;
+}
 
 int Members::rank_of(int world_rank) const {
   const auto at = std::lower_bound(place.begin(), place.end(), std::pair(world_rank, 0));
@@ -85,11 +158,10 @@ Status Recording::add(const profile::OpenWorld& world, const std::string& direct
     if (Status status = add_source(world.ranks[rank], clocks[rank]); !status.ok()) return status;
   }
   find_communicators();
-  find_spans();
-  return {};
+  return find_spans();
 }
 
-void Recording::find_spans() {
+Status Recording::find_spans() {
   double end_ns = 0;
   bool any = false;
   for (int rank = 0; rank < size(); ++rank) {
@@ -99,14 +171,18 @@ void Recording::find_spans() {
                        reader.damage().missing_bytes == 0;
     if (!whole) unfinished_.push_back(rank);
     if (each.slot == nullptr) continue;
-    find_span(each);
+    if (Status status = find_span(rank); !status.ok()) return status;
     const double begin = each.clock.ns(each.begin_ticks);
     const double end = each.clock.ns(each.end_ticks);
+    if (any && std::abs(begin - begin_ns_) > kLongest_ns) {
+      return bad_field(each.file, "time of its first call", seconds(begin - begin_ns_), kLongest);
+    }
     begin_ns_ = any ? std::min(begin_ns_, begin) : begin;
     end_ns = any ? std::max(end_ns, end) : end;
     any = true;
   }
   recorded_ns_ = end_ns - begin_ns_;
+  return {};
 }
 
 Status Recording::add_source(const profile::OpenRank& rank, const profile::RankClock& clock) {
@@ -136,16 +212,21 @@ void Recording::find_communicators() {
   for (const profile::Communicator& comm : table.known()) communicators_.push_back(members_of(comm, size()));
 }
 
-void Recording::find_span(Source& source) {
+Status Recording::find_span(int rank) {
+  Source& source = sources_[static_cast<std::size_t>(rank)];
+  const RecordCheck record_check(source, communicators_, rank, size());
   CallReader calls(source.records());
   Call call;
+  bool ended = false;
   while (calls.next(call)) {
     const Procedure& procedure = (*source.procedures)[call.record.procedure];
     const bool startup = procedure.facts.starts_or_stops();
     if (call.number == 1) source.begin_ticks = startup ? call.end_ticks() : call.record.start_ticks;
-    source.end_ticks = procedure.ends ? call.record.start_ticks : call.end_ticks();
-    if (procedure.ends) return;
+    if (Status status = record_check.check(call); !status.ok()) return status;
+    if (!ended) source.end_ticks = procedure.ends ? call.record.start_ticks : call.end_ticks();
+    ended = ended || procedure.ends;
   }
+  return {};
 }
 
 double Recording::recorded_ns(int rank) const {

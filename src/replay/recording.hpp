@@ -1,8 +1,9 @@
 // Recording: one world of a profile, opened to be replayed as often as one likes.
 //
-// Contract: refused are a world without one of its ranks' files, ranks in which several threads called MPI, and
-// flight recorders that gave up their first records; the error names file and field. Records that are missing
-// otherwise show when the run stops. SPDX-License-Identifier: BSD-3-Clause
+// Contract: refused are a world without one of its ranks' files, ranks in which several threads called MPI, flight
+// recorders that gave up their first records, and records whose peer is nobody or whose time cannot be; the error
+// names file, field and call. Records that are missing otherwise show when the run stops. SPDX-License-Identifier:
+// BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,9 @@ struct Source {
   std::uint64_t begin_ticks = 0;  ///< the end of MPI_Init, or its first call
   std::uint64_t end_ticks = 0;    ///< the start of MPI_Finalize, or the end of its last call
 
+  /// Of one of the rank's own communicators; null where it cannot be replayed: then peers are ranks of the world.
+  [[nodiscard]] const Members* members(const std::vector<Members>& communicators, std::uint16_t comm,
+                                       int rank) const;
   [[nodiscard]] trace::RecordStream records() const { return reader->records(*slot); }
 };
 
@@ -72,8 +76,8 @@ class Recording {
   Status add(const profile::OpenWorld& world, const std::string& directory);
   Status add_source(const profile::OpenRank& rank, const profile::RankClock& clock);
   void find_communicators();
-  void find_spans();
-  static void find_span(Source& source);
+  Status find_spans();
+  Status find_span(int rank);
 
   profile::OpenRun run_;
   ProcedureLists procedures_;

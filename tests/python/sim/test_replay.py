@@ -758,3 +758,54 @@ def test_a_run_that_cannot_end_exits_with_1(tmp_path: Path, capsys: pytest.Captu
     folder = recorded(tmp_path / "p.cw", lambda trace: receive(trace, 1, 7), lambda trace: None)
     assert execute(["replay", str(folder), "-m", "flat:2"]) == 1
     assert "rank 0 in MPI_Recv (call 2) waits for a message from rank 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("role", "procedure", "peer", "comm", "said"),
+    [
+        (tw.SEND, "MPI_Send", 9_371, 0, "'peer of MPI_Send (call 2)': found 9371, allowed: 0 to 2"),
+        (tw.SEND, "MPI_Send", -3, 0, "'peer of MPI_Send (call 2)': found -3, allowed: 0 to 2"),
+        (tw.RECEIVE, "MPI_Recv", 3, 0, "'peer of MPI_Recv (call 2)': found 3, allowed: 0 to 2"),
+        (tw.ARRIVAL, "MPI_Irecv", 5, 0, "'peer of MPI_Irecv (call 2)': found 5, allowed: 0 to 2"),
+        (tw.PROBE, "MPI_Probe", 4, 0, "'peer of MPI_Probe (call 2)': found 4, allowed: 0 to 2"),
+        (tw.COLLECTIVE, "MPI_Bcast", 70, 0, "'peer of MPI_Bcast (call 2)': found 70, allowed: 0 to 2"),
+        (tw.SEND, "MPI_Send", 2, 1, "found 2, allowed: a member of communicator 'pair'"),
+    ],
+)
+def test_a_record_of_nobody_is_refused(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    role: int,
+    procedure: str,
+    peer: int,
+    comm: int,
+    said: str,
+) -> None:
+    """A wrong byte in a trace: the process died of it."""
+
+    def damaged(trace: RankTrace) -> None:
+        trace.comms.append(("pair", [0, 1]))
+        trace.put(role, procedure, peer, 8, comm=comm)
+
+    folder = recorded(tmp_path / "p.cw", damaged, lambda trace: None, lambda trace: None)
+    for words in (["replay"], ["place", "--objective", "replay"]):
+        assert execute([*words, str(folder), "-m", "mesh:4x1"]) == 2
+        error = capsys.readouterr().err
+        assert "rank-00000.cwt: field" in error
+        assert said in error
+    assert ideal_ns(folder) is None
+    assert execute(["report", str(folder)]) == 0
+
+
+def test_a_time_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    """A replay counts picoseconds, of which no 64 bits hold a year."""
+    year_ns = 366 * 86_400 * 10**9
+    folder = recorded(
+        tmp_path / "p.cw",
+        lambda trace: None,
+        lambda trace: (compute(trace, year_ns), send(trace, 0, 8)),  # type: ignore[func-returns-value,arg-type]
+    )
+    with pytest.raises(
+        InputError, match=r"rank-00001.cwt: field 'time of MPI_Send \(call 2\)': found 31622400 s"
+    ):
+        open_recording(folder)
