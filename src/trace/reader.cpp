@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/io_error.hpp"
+#include "base/utf8.hpp"
 #include "trace/bundle.hpp"
 #include "trace/codec.hpp"
 
@@ -23,8 +24,9 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
+/// Up to its first NUL, in UTF-8: programs name things in other encodings, and files are damaged.
 std::string until_nul(const char* text, std::size_t size) {
-  return {text, strnlen(text, size)};
+  return as_utf8({text, strnlen(text, size)});
 }
 
 /// A record's first word, the one that its writer stores last.
@@ -399,7 +401,8 @@ bool Reader::take_clock(const BlockHeader& block, std::uint64_t offset) {
 bool Reader::take_text(const BlockHeader& block, std::uint64_t offset) {
   const auto header = load<TextHeader>(offset);
   if (header.payload_bytes > block.block_bytes - sizeof(TextHeader) - 8) return false;
-  std::string text(reinterpret_cast<const char*>(file_.data() + offset + sizeof(TextHeader)), header.payload_bytes);
+  const std::string text =
+      as_utf8({reinterpret_cast<const char*>(file_.data() + offset + sizeof(TextHeader)), header.payload_bytes});
   if (block.kind == BlockKind::names)
     names_ = split_names(text);
   else if (block.kind == BlockKind::region)

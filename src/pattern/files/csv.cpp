@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/json.hpp"
+#include "base/utf8.hpp"
 #include "pattern/files/files.hpp"
 #include "pattern/files/text_lines.hpp"
 

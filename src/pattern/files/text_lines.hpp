@@ -63,24 +63,6 @@ inline std::string stem(std::string_view source) {
   return std::string(dot == std::string_view::npos || dot == 0 ? source : source.substr(0, dot));
 }
 
-/// Whether the bytes are UTF-8 (RFC 3629): the shortest form of each character, no surrogate, none past U+10FFFF.
-inline bool is_utf8(std::string_view text) {
-  const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const unsigned first = byte(at);
-    if (first < 0x80) continue;
-    if (first < 0xC2 || first > 0xF4) return false;
-    const unsigned least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-    const unsigned most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-    if (byte(at + 1) < least || byte(at + 1) > most) return false;
-    const std::size_t end = at + (first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1);
-    for (++at; at < end; ++at) {
-      if ((byte(at + 1) & 0xC0) != 0x80) return false;
-    }
-  }
-  return true;
-}
-
 /// The words between blanks.
 inline std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> found;
