@@ -5,13 +5,11 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from corewise import _core
 from corewise.cli import console
-from corewise.errors import InputError
+from corewise.data.profile import profile_folder
 
 _HELP = """Bundle a profile's rank files into one file per node.
 
@@ -35,10 +33,8 @@ def _bundle(
     profile: str = typer.Argument(help="a profile folder NAME.cw"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON object"),
 ) -> None:
-    folder = Path(profile)
+    folder = profile_folder(profile)
     ranks = len(_core.rank_files(profile))
-    if ranks == 0:
-        raise InputError(f"{profile}: found no rank file (*.cwt), allowed: a profile folder with rank files")
     loose = any(folder.glob("*.cwt"))
     # Bundling what is bundled changes nothing: the files that are there are the answer.
     names = _core.pack_profile(profile) if loose else sorted(file.name for file in folder.glob("*.cwn"))

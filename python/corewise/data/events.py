@@ -26,7 +26,7 @@ with late.imports():
     from numpy.typing import NDArray
 
     from corewise._core import EventLog, EventProcess, EventThread, open_events, parse_time_ns
-    from corewise.data.profile import datatype_text
+    from corewise.data.profile import datatype_text, profile_folder
 
 KINDS = (
     "call",
@@ -436,12 +436,7 @@ def load_events(
     InputError
         The folder holds no rank file that can be read, or a wanted rank does not exist.
     """
-    folder = Path(profile)
-    if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing"
-        raise InputError(
-            f"{profile}: found {found}, allowed: a profile folder NAME.cw (corewise run writes one)"
-        )
+    folder = profile_folder(profile)
     log = open_events(str(folder))
     chosen = selection or Selection()
     processes = _wanted_processes(log, chosen, str(folder))

@@ -135,6 +135,42 @@ EVERY_RANK = -1
 """Whose call graph is read: that of all ranks, summed."""
 
 
+def profile_folder(path: str | Path) -> Path:
+    """The folder of a profile, before anything of it is read.
+
+    Parameters
+    ----------
+    path : path
+        A folder ``NAME.cw``.
+
+    Raises
+    ------
+    InputError
+        It is no folder, holds no rank file, or a newer corewise wrote it.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing (no such folder)"
+        raise InputError(
+            f"{path}: found {found}, allowed: a profile folder NAME.cw (corewise run writes one)"
+        )
+    if not any(folder.glob("*.cw[tn]")):
+        raise InputError(_nothing_there(folder, _load_meta(folder / META)))
+    _refuse_newer(folder / META)
+    return folder
+
+
+def _refuse_newer(path: Path) -> None:
+    """A `meta.json` that cannot be read costs what it held; one of a newer version, the profile."""
+    try:
+        document = read_json(path)
+        document.one_of("format", (FORMAT,))
+        newer = document.whole("version", VERSION + 1)
+    except InputError:
+        return
+    raise InputError(f"{path}: field 'version': found {newer}, allowed: {VERSION}")
+
+
 def load_profile(
     path: str | Path, calls: int | None = None, waits: bool = False, workers: Workers | None = None
 ) -> Profile:
@@ -156,14 +192,7 @@ def load_profile(
     InputError
         The folder is missing, or holds no rank file that can be read.
     """
-    folder = Path(path)
-    if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing"
-        raise InputError(
-            f"{path}: found {found}, allowed: a profile folder NAME.cw (corewise run writes one)"
-        )
-    if not any(folder.glob("*.cw[tn]")):
-        raise InputError(_nothing_there(folder, _load_meta(folder / META)))
+    folder = profile_folder(path)
     meta, problems = None, []
     try:
         meta = _load_meta(folder / META)

@@ -20,6 +20,7 @@ from corewise import _lab
 from corewise._core import Machine
 from corewise._core import Timeline as Recorder
 from corewise.data.message_costs import MessageCosts
+from corewise.data.profile import profile_folder
 from corewise.errors import InputError, RunError, bad_field
 from corewise.sim.ranks.result import TRAFFIC
 from corewise.sim.timeline import Timeline
@@ -204,11 +205,10 @@ def open_recording(profile: str | Path) -> _lab.Recording:
     Raises
     ------
     InputError
-        It is no profile, a rank's file is missing, or several threads of a rank called MPI.
+        It is no profile or a newer corewise's, a rank's file is missing or damaged, or several threads of a
+        rank called MPI.
     """
-    if not Path(profile).is_dir():
-        raise InputError(f"{profile}: no such folder, allowed: a profile, a folder NAME.cw")
-    return _lab.Recording.open(str(profile))
+    return _lab.Recording.open(str(profile_folder(profile)))
 
 
 def replay(

@@ -15,8 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trace_writer as tw
+from trace_writer import RankTrace
 
 from corewise.analysis.profile.tables import analyse_profile, matrix_blocks, placement_scope
+from corewise.cli.main import execute
 from corewise.data.profile import load_profile
 from corewise.data.quantities import cpu_list
 from corewise.data.symbols.addresses import demangled, find_symbol
@@ -25,7 +27,7 @@ from corewise.errors import InputError
 
 def test_what_is_no_profile_is_refused(tmp_path: Path) -> None:
     cases = {
-        "none": "found nothing, allowed: a profile folder",
+        "none": "found nothing (no such folder), allowed: a profile folder",
         "file": "found a file, allowed: a profile folder",
         "empty": "not a profile: it holds neither meta.json nor rank files",
         "silent": "0 events seen: no rank of './flow <x>' left a trace",
@@ -158,7 +160,7 @@ def test_only_while_the_launcher_has_not_ended_a_rank_may_be_running(tmp_path: P
     assert "still running" not in analyse_profile(load_profile(folder)).ending.statement
 
 
-@pytest.mark.parametrize("broken", ["{", "[]", "{}", '{"format": "corewise-profile", "version": 2}'])
+@pytest.mark.parametrize("broken", ["{", "[]", "{}", '{"format": "corewise-profile", "version": 0}'])
 def test_traces_beside_a_broken_meta_are_read(tmp_path: Path, broken: str) -> None:
     folder = tw.ring_run(tmp_path / "ring.cw", size=4)
     (folder / "meta.json").write_text(broken)
@@ -314,3 +316,73 @@ def test_numbers_survive_json(tmp_path: Path) -> None:
     json.dumps(
         [vars(row) for row in (*analysis.calls, *analysis.ranks, *analysis.sizes, *analysis.communicators)]
     )
+
+
+def test_names_that_are_not_utf8_are_shown_with_replacements(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program may name a region in Latin-1, and a byte of a file may be wrong: every command reads on."""
+    ranks = [RankTrace(rank, 2) for rank in range(2)]
+    for trace in ranks:
+        trace.put(tw.PLAIN, "MPI_Init")
+        trace.mark(tw.REGION_ENTER, "cafe")
+        trace.put(tw.SEND, "MPI_Send", 1 - trace.rank, 8)
+        trace.put(tw.RECEIVE, "MPI_Recv", 1 - trace.rank, 8)
+        trace.mark(tw.REGION_EXIT, "cafe")
+        trace.put(tw.PLAIN, "MPI_Finalize")
+    folder = tw.write_run(tmp_path / "p.cw", ranks)
+    for file in folder.glob("*.cwt"):
+        content = file.read_bytes().replace(b"MPI_Send\0", b"MPI_S\xffnd\0").replace(b"cafe", b"caf\xe9")
+        file.write_bytes(content.replace(b"MPI_COMM_WORLD", b"MPI_COMM_W\xffRLD"))
+    world = load_profile(folder).world
+    assert "MPI_S\ufffdnd" in world.procedures
+    written = tmp_path / "rows.csv"
+    for words in (
+        ["report"],
+        ["waits"],
+        ["call-graph"],
+        ["matrix"],
+        ["export", "--to", "csv", "-o", str(written)],
+    ):
+        assert execute([words[0], str(folder), *words[1:]]) == 0, words
+    shown = capsys.readouterr().out
+    assert "caf\ufffd" in shown
+    assert "MPI_S\ufffdnd" in written.read_text()
+
+
+def test_a_profile_of_a_newer_version_is_refused_and_a_broken_meta_costs_what_it_held(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tw.ring_run(tmp_path / "ring.cw")
+    machine = ["-m", "mesh:4x1"]
+    commands = (
+        ["report"], ["waits"], ["call-graph"], ["matrix"], ["replay", *machine], ["place", *machine],
+        ["place", *machine, "--objective", "replay"],
+        ["export", "--to", "csv", "-o", str(tmp_path / "rows.csv")],
+        ["diff", str(folder)], ["bundle"],
+    )  # fmt: skip
+    tw.write_meta(folder, version=99)
+    for words in commands:
+        assert execute([words[0], str(folder), *words[1:]]) == 2, words
+        assert f"{folder / 'meta.json'}: field 'version': found 99, allowed: 1" in capsys.readouterr().err
+    for broken in ("{", '{"format": "corewise-profile", "version": "99"}'):
+        (folder / "meta.json").write_text(broken)
+        for words in commands:
+            assert execute([words[0], str(folder), *words[1:]]) == 0, (broken, words)
+
+
+@pytest.mark.parametrize("command", ["report", "waits", "bundle", "export", "replay"])
+def test_what_is_no_profile_is_named_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    more = {"export": ["--to", "csv", "-o", str(tmp_path / "rows.csv")], "replay": ["-m", "flat:2"]}
+    said = {
+        "none": "found nothing (no such folder), allowed: a profile folder NAME.cw",
+        "file": "found a file, allowed: a profile folder NAME.cw",
+        "empty": "not a profile: it holds neither meta.json nor rank files (*.cwt)",
+    }
+    for name, message in said.items():
+        assert execute([command, str(tmp_path / name), *more.get(command, [])]) == 2
+        assert f"{tmp_path / name}: {message}" in capsys.readouterr().err

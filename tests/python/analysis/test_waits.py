@@ -115,7 +115,7 @@ def test_a_changed_program_names_no_function(tmp_path: Path) -> None:
 
 
 def test_bad_input_is_one_line(phased: Path, tmp_path: Path) -> None:
-    assert_one_line_error(corewise("waits", tmp_path / "nothing"), "not a profile")
+    assert_one_line_error(corewise("waits", tmp_path / "nothing"), "found nothing (no such folder)")
     assert_one_line_error(corewise("waits", phased, "--top", 0), "--top")
     assert_one_line_error(corewise("waits", phased, "--phase", "none"), "--phase")
 

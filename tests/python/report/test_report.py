@@ -238,7 +238,7 @@ def test_an_empty_profile_is_said_loudly(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.cw"], "found nothing, allowed: a profile folder"),
+        (["none.cw"], "found nothing (no such folder), allowed: a profile folder"),
         (["silent.cw"], "0 events seen"),
         (["ring.cw", "--top", "0"], "--top: found 0"),
         (["ring.cw", "--machine", "nosuch"], "machine 'nosuch' is unknown"),

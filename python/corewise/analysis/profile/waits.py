@@ -20,6 +20,7 @@ from typing import TypeVar
 from corewise._core import Wait, WaitWorld, read_run
 from corewise.analysis.profile.tables import call_site_name
 from corewise.base.executors import Workers
+from corewise.data.profile import profile_folder
 from corewise.data.shards import read_in_parts
 from corewise.errors import InputError
 
@@ -165,10 +166,11 @@ def analyse_waits(
     InputError
         Where the folder is no profile or knows no such phase.
     """
+    checked = profile_folder(folder)
     if workers is None:
         found = read_run(str(folder), totals=False, waits=True)
     else:
-        found = read_in_parts(Path(folder), workers, totals=False, waits=True)
+        found = read_in_parts(checked, workers, totals=False, waits=True)
     return summarise_waits(found.waits, found.problems, str(folder), phase)
 
 
