@@ -1,5 +1,5 @@
-// UTF-8 (RFC 3629): which bytes are it, and text of which nothing else is left. SPDX-License-Identifier:
-// BSD-3-Clause
+// UTF-8 (RFC 3629): which bytes are it, and text of which nothing else is left.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
