@@ -104,6 +104,23 @@ def test_a_run_that_cannot_be_replayed_is_predicted_by_its_links(
     assert 1.5 < placement["gain"] < 4.1
 
 
+def test_nothing_is_advised_on_a_run_that_did_not_finish(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two ranks that wait for each other: no message, no collective, and no sign that all is well."""
+    ranks = [tw.RankTrace(number, 2, state=tw.RUNNING, version=3) for number in range(2)]
+    for trace in ranks:
+        trace.put(tw.PLAIN, "MPI_Init", ticks=1_000)
+        trace.enter(tw.RECEIVE, "MPI_Recv", 1 - trace.rank, 8)
+    folder = tw.write_run(tmp_path / "deadlock.cw", ranks)
+    assert execute(["advise", str(folder), "-m", "ring:8"]) == 1
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert f"{folder}: nothing can be advised, the run did not finish: ranks 0-1 ended without" in found.err
+    assert execute(["place", str(folder), "-m", "ring:8"]) == 2
+    assert "nothing to place; the run did not finish: 2 of 2 ranks" in capsys.readouterr().err
+
+
 def test_nothing_is_predicted_where_the_machine_has_one_distance(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from corewise.errors import InputError, bad_field
 with late.imports():
     from corewise._core import Pattern
     from corewise.data.patterns import load_pattern_and_collectives
+    from corewise.data.profile import load_profile
     from corewise.data.quantities import count_text
 
 
@@ -47,4 +48,7 @@ def _check_messages(pattern: Pattern, collectives: int | None, source: Path) -> 
     if collectives is None or pattern.coordinates()[2].any():
         return
     left_out = f"; {count_text(collectives)} bytes of collectives are not considered" if collectives else ""
-    raise InputError(f"{source}: no point-to-point messages: nothing to place{left_out}")
+    ranks = load_profile(source).world.ranks
+    unfinished = sum(rank.ending != "finalized" for rank in ranks)
+    ended = f"; the run did not finish: {unfinished} of {len(ranks)} ranks" if unfinished else ""
+    raise InputError(f"{source}: no point-to-point messages: nothing to place{left_out}{ended}")

@@ -100,9 +100,16 @@ def case_of(
         Whether that is this host.
     line_from : callable
         How the profile's program is launched here.
+
+    Raises
+    ------
+    RunError
+        The recorded run did not finish: what a whole one would spend its time on is not known.
     """
     read = load_profile(profile, waits=True)
     analysis = analyse_profile(read)
+    if any(rank.ending in ("running", "aborted") for rank in analysis.ranks):
+        raise RunError(f"{profile}: nothing can be advised, the run {analysis.ending.statement}")
     line = line_from(read)
     study, note = _study(analysis, machine, is_host)
     quota = quota_cores() if line is not None else None
