@@ -2,8 +2,8 @@
 //
 // Contract: refused are a world without one of its ranks' files, ranks in which several threads called MPI, flight
 // recorders that gave up their first records, and records whose peer is nobody or whose time cannot be; the error
-// names file, field and call. Records that are missing otherwise show when the run stops. SPDX-License-Identifier:
-// BSD-3-Clause
+// names file, field and call. Records that are missing otherwise show when the run stops.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
