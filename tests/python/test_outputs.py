@@ -7,12 +7,16 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import trace_writer as tw
+
+import corewise
+from corewise.cli.main import execute
 
 EXPLORE = ["explore", "{in}/ring.json", "-m", "cell-be", "--samples", "4"]
 WRITERS: dict[str, list[str]] = {
@@ -77,3 +81,61 @@ def test_nothing_is_left_on_a_full_disk(name: str, inputs: Path, tmp_path: Path)
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == []
     # What took long to measure is shown before the error.
     assert "GB/s copied" in done.stdout or words[0] != "bench"
+
+
+def test_no_output_replaces_what_the_command_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert execute(["patterns", "make", "ring", "ranks=4", "-o", "ring.json"]) == 0
+    assert execute(["place", "ring.json", "-m", "cell-be", "-o", "placed.json"]) == 0
+    (tmp_path / "link.json").symlink_to("ring.json")
+    shutil.copy(Path(corewise.__file__).parent / "machines" / "cell-be.toml", "own.toml")
+    (tmp_path / "latencies.csv").write_text("0,1\n1,0\n")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    profile = tw.ring_run(tmp_path / "ring.cw", size=4)
+    for words in (
+        ["place", "ring.json", "-m", "cell-be", "-o", "ring.json"],
+        ["place", "ring.json", "-m", "cell-be", "-o", "link.json"],
+        ["place", "ring.json", "-m", "cell-be", "--html", "./ring.json"],
+        ["place", "ring.json", "-m", "own.toml", "--certificate", "own.toml"],
+        ["place", "ring.json", "-m", "cell-be", "--placement", "placed.json", "-o", "placed.json"],
+        ["sim", "ring.json", "-m", "cell-be", "--trace", "ring.json"],
+        ["sim", "ring.json", "-m", "own.toml", "--trace", "own.toml"],
+        ["explore", "ring.json", "-m", "cell-be", "-o", "ring.json"],
+        ["patterns", "name", "ring.json", "--save-relabelling", "ring.json"],
+        ["replay", "ring.cw", "-m", "own.toml", "-o", "own.toml"],
+        ["report", "ring.cw", "-m", "own.toml", "--html", "own.toml"],
+        ["machines", "from-latency", "latencies.csv", "-o", "latencies.csv"],
+    ):
+        assert execute(words) == 2, words
+        said = capsys.readouterr().err
+        assert "found a file that this command reads, allowed: another file to write" in said, words
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert profile.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        (["probe", "-o", "host.json"], ".toml"),
+        (["probe", "--plot", "host.png"], ".svg"),
+        (["machines", "from-latency", "latencies.csv", "-o", "host.json"], ".toml"),
+        (["sim", "ring", "ranks=4", "-m", "ring:4", "--svg", "machine.png"], ".svg"),
+        (["matrix", "none.cw", "--svg", "matrix.png"], ".svg"),
+        (["call-graph", "none.cw", "--svg", "graph.png"], ".svg"),
+        (["diff", "none.cw", "none.cw", "--svg", "difference.png"], ".svg"),
+    ],
+)
+def test_an_ending_that_says_another_form_is_refused_at_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    allowed: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert execute(words) == 2
+    ending = Path(words[-1]).suffix
+    assert f"{words[-1]}: found the ending '{ending}', allowed: {allowed}" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -26,6 +26,7 @@ from corewise._core import (
 from corewise.analysis.hierarchy import Hierarchy, find_hierarchy
 from corewise.data.quantities import share_text
 
+TWO_RANKS = "none is named between two ranks, where all are the same"
 MOST_GROUPED = 2048
 """Ranks up to which groups with roots are looked for: that needs the dense matrix."""
 MOST_DECOMPOSED_PAIRS = 4096
@@ -67,7 +68,7 @@ class PatternSummary:
     @property
     def best(self) -> Match | None:
         """The convincing match (of the largest component), None where there is none."""
-        if not self.naming.components:
+        if not self.naming.components or self.talking == 2:
             return None
         found = self.naming.components[0].match
         first = self.matches[0] if self.matches else None
@@ -77,7 +78,7 @@ class PatternSummary:
     @property
     def label(self) -> str:
         """What the pattern is, in words: the match with its degree, or the components with their shares."""
-        return naming_text(self.naming)
+        return TWO_RANKS if self.talking == 2 else naming_text(self.naming)
 
 
 def naming_text(naming: Naming) -> str:
@@ -103,8 +104,7 @@ def rest_share(naming: Naming) -> float:
 
 def summarise_pattern(pattern: Pattern) -> PatternSummary:
     """Counts a pattern and names it."""
-    senders, receivers, size_bytes, messages = pattern.coordinates()
-    apart = senders != receivers
+    _, _, size_bytes, messages = pattern.coordinates()
     return PatternSummary(
         ranks=pattern.ranks,
         phases=len(pattern.phases),
@@ -113,8 +113,15 @@ def summarise_pattern(pattern: Pattern) -> PatternSummary:
         bytes=int(size_bytes.sum()),
         matches=tuple(recognise(pattern)),
         naming=_quick_naming(pattern, len(size_bytes)),
-        talking=len({*senders[apart].tolist(), *receivers[apart].tolist()}),
+        talking=_talking(pattern),
     )
+
+
+def _talking(pattern: Pattern) -> int:
+    """Ranks that exchange messages with another."""
+    senders, receivers, _, _ = pattern.coordinates()
+    apart = senders != receivers
+    return len({*senders[apart].tolist(), *receivers[apart].tolist()})
 
 
 def _quick_naming(pattern: Pattern, pairs: int) -> Naming:
@@ -139,16 +146,21 @@ class NamedTemplates:
         The phases in their order, repeats folded; empty unless asked for.
     hierarchy : Hierarchy or None
         Groups with roots, where no template was named.
+    telling : bool
+        Whether a name says anything: not between two ranks.
     """
 
     naming: Naming
     equals: tuple[Match, ...]
     steps: tuple[Step, ...]
     hierarchy: Hierarchy | None = None
+    telling: bool = True
 
     @property
     def text(self) -> str:
         """What the pattern is, in one line."""
+        if not self.telling:
+            return TWO_RANKS
         if self.hierarchy is None:
             return naming_text(self.naming)
         return f"{self.hierarchy.label} (degree of match {self.hierarchy.degree:.3f})"
@@ -162,11 +174,14 @@ class NamedTemplates:
 def name_templates(pattern: Pattern, most_components: int = 4, phases: bool = False) -> NamedTemplates:
     """Names a pattern: at most so many superposed templates, and its phases where asked for."""
     naming = name_pattern(pattern, most_components)
+    steps = tuple(name_phases(pattern)) if phases else ()
+    if _talking(pattern) == 2:
+        return NamedTemplates(naming, (), steps, telling=False)
     exact = len(naming.components) == 1 and naming.components[0].match.degree >= 1
     label = naming.components[0].match.label if exact else ""
     equals = [one for one in recognise(pattern, 1.0) if one.label != label] if exact else []
     hierarchy = None if naming.components or pattern.ranks > MOST_GROUPED else find_hierarchy(pattern)
-    return NamedTemplates(naming, tuple(equals), tuple(name_phases(pattern)) if phases else (), hierarchy)
+    return NamedTemplates(naming, tuple(equals), steps, hierarchy)
 
 
 def component_row(component: Component) -> dict[str, object]:

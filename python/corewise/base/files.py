@@ -14,7 +14,7 @@ import itertools
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -74,8 +74,13 @@ def _kind_text(mode: int) -> str:
     return next((text for is_kind, text in kinds if is_kind(mode)), "a device")
 
 
-def check_target(path: Path) -> None:
-    """Refuses a path that no file can be written to, so that nobody waits for a result that is then lost."""
+def check_target(path: Path, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Refuses a path that no file can be written to, so that nobody waits for a result that is then lost.
+
+    `inputs` are what the command reads (names that are no files do not count): none of them is replaced.
+    """
+    if any(each is not None and _one_file(path, Path(each)) for each in inputs):
+        raise InputError(f"{path}: found a file that this command reads, allowed: another file to write")
     if path.is_dir():
         raise InputError(f"{path}: found a folder, allowed: a file to write")
     folder = path.parent
@@ -83,6 +88,19 @@ def check_target(path: Path) -> None:
         raise InputError(f"{path}: cannot be written: there is no folder {folder}")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise InputError(f"{path}: cannot be written: Permission denied")
+
+
+def check_ending(path: Path | None, allowed: str) -> None:
+    """Refuses a file name that says another form than what is written; one without an ending says none."""
+    if path is not None and path.suffix and path.suffix.lower() != allowed:
+        raise InputError(f"{path}: found the ending '{path.suffix}', allowed: {allowed}")
+
+
+def _one_file(path: Path, other: Path) -> bool:
+    try:
+        return path.is_file() and other.is_file() and path.samefile(other)
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def check_folder(path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
-from corewise.base.files import check_target, write_text
+from corewise.base.files import check_ending, check_target, write_text
 from corewise.cli import console
 from corewise.cli.sweeps import READERS
 from corewise.errors import InputError, bad_field
@@ -77,6 +77,7 @@ def call_graph(
 ) -> None:
     """Shows a call graph."""
     by, share, which = _weight(weight), _share(min_share), _rank(rank)
+    check_ending(svg_file, ".svg")
     for target in (svg_file, html_file, dot_file):
         if target is not None:
             check_target(target)

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from corewise.base import late
-from corewise.base.files import check_target, write_text
+from corewise.base.files import check_ending, check_target, write_text
 from corewise.cli import console
 from corewise.errors import InputError
 
@@ -73,6 +73,7 @@ def diff(
     if top < 1:
         raise InputError(f"--top: found {top}, allowed: 1 or more")
     before, after = _sides(profiles, against or [])
+    check_ending(svg, ".svg")
     if svg is not None:
         check_target(svg)
     with console.progress("reading the profiles"):

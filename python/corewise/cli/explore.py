@@ -149,7 +149,7 @@ def explore(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Explores placements."""
-    _check_output(output)
+    _check_output(output, [words[0], machine_reference])
     if everything and samples is not None:
         raise InputError(f"--samples {samples}: found with --all, allowed: one of them")
     if model not in (*MODELS, REPLAY):
@@ -316,7 +316,7 @@ def _replayed(source: Path, machine: Machine, effort: Effort) -> Exploration:
         return explore_replayed(replays, chosen, source.name, effort, advance)
 
 
-def _check_output(output: Path | None) -> None:
+def _check_output(output: Path | None, inputs: Sequence[str]) -> None:
     if output is not None:
-        check_target(output)
+        check_target(output, inputs)
         check_ending(output)

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
-from corewise.base.files import check_target, write_text
+from corewise.base.files import check_ending, check_target, write_text
 from corewise.cli import console
 
 with late.imports():
@@ -76,7 +76,8 @@ def _from_latency(
     as_json: bool = _AS_JSON,
 ) -> None:
     if output is not None:
-        check_target(output)
+        check_target(output, [file])
+    check_ending(output, ".toml")
     latency_ns = read_latencies(file)
     with console.progress("finding groups"):
         root = find_groups(latency_ns)

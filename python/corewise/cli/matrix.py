@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
-from corewise.base.files import check_target, write_text
+from corewise.base.files import check_ending, check_target, write_text
 from corewise.cli import console
 from corewise.cli.sweeps import READERS
 from corewise.errors import InputError
@@ -122,9 +122,10 @@ def matrix(
     """Shows a matrix."""
     if top < 1:
         raise InputError(f"--top: found {top}, allowed: 1 or more")
+    check_ending(svg, ".svg")
     for target in (svg, csv):
         if target is not None:
-            check_target(target)
+            check_target(target, [machine])
     with workers_from(executor) as workers, console.progress("reading the profile"):
         profile = load_profile(source, workers=workers)
     if physical:

@@ -147,7 +147,7 @@ def name_command(
 ) -> None:
     """Names the templates of a pattern."""
     if save is not None:
-        check_target(save)
+        check_target(save, [file])
     with console.progress("naming"):
         pattern = load_pattern_or_profile(file)
         named = name_templates(pattern, components, phases)
@@ -162,7 +162,7 @@ def name_command(
 
 
 def _component_rows(named: NamedTemplates) -> list[dict[str, object]]:
-    return [component_row(one) for one in named.naming.components]
+    return [component_row(one) for one in named.naming.components] if named.telling else []
 
 
 def _naming(pattern: Pattern, named: NamedTemplates) -> dict[str, object]:
@@ -170,7 +170,7 @@ def _naming(pattern: Pattern, named: NamedTemplates) -> dict[str, object]:
     return {
         "pattern": pattern.name,
         "ranks": pattern.ranks,
-        "name": naming.label,
+        "name": naming.label if named.telling else named.text,
         "bytes": naming.total_bytes,
         "rest_bytes": naming.rest_bytes,
         "random_sparse": naming.random_sparse,
@@ -198,7 +198,7 @@ def _hierarchy(named: NamedTemplates) -> dict[str, object] | None:
 def _named_lines(pattern: Pattern, named: NamedTemplates) -> list[Text | FittingTable]:
     naming = named.naming
     lines: list[Text | FittingTable] = [Text(named.text, style="bold")]
-    if naming.components:
+    if naming.components and named.telling:
         columns = [
             Column("template", wrap=True),
             Column("share", right=True),
@@ -215,7 +215,7 @@ def _named_lines(pattern: Pattern, named: NamedTemplates) -> list[Text | Fitting
             for each in naming.components
         ]
         lines.append(by_rows(columns, rows))
-    if named.hierarchy is None:
+    if named.hierarchy is None and named.telling:
         lines.append(Text(f"unexplained: {bytes_text(naming.rest_bytes)} ({share_text(rest_share(naming))})"))
     if named.equals:
         lines.append(Text("equals: " + "; ".join(match.label for match in named.equals)))

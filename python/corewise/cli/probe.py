@@ -15,7 +15,7 @@ import typer
 
 from corewise import __version__
 from corewise.base import late
-from corewise.base.files import check_target, write_text
+from corewise.base.files import check_ending, check_target, write_text
 from corewise.cli import console
 from corewise.cli.latency import found, group_row
 from corewise.cli.message_costs import measure_messages
@@ -141,6 +141,8 @@ def _probe(
     if only_plan:
         _show_plan(plan, as_json)
         return
+    check_ending(output, ".toml")
+    check_ending(plot, ".svg")
     for path in (output, latencies, plot):
         if path is not None:
             check_target(path)

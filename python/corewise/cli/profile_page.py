@@ -57,12 +57,14 @@ def profile_view(source: Path, run: Run, machine: Machine | None, asked: PageOpt
         reader = collectives.CollectiveReader(events.names, events.communicators)
         timeline = read_timeline(events, [reader.add], lambda share: advance(0.5 + share / 2))
     taken = [row.procedure for row in analysis.accelerated if row.taken]
-    found = reader.rows(taken, _tunings(analysis, asked.tuning))
+    tunings = _tunings(analysis, asked.tuning)
+    found = reader.rows(taken, tunings)
     figure = collectives.figure(found)
     return replace(
         view,
         timeline=timeline,
         collectives=found,
+        tuned_ranks=tuple(sorted({row.ranks for each in tunings for row in each.tuning.rows})),
         collective_chart=None if figure is None else pages.chart(figure),
         call_graph=_call_graph(analysis),
     )

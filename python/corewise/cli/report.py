@@ -85,7 +85,7 @@ def report(
     """Shows a profile."""
     if top < 1:
         raise InputError(f"--top: found {top}, allowed: 1 or more")
-    asked = _page_options(html_file, ranks, begin, until, tuning)
+    asked = _page_options(html_file, ranks, begin, until, tuning, machine_reference)
     machine = load_machine(machine_reference) if machine_reference is not None else None
     with workers_from(executor) as workers, console.progress("reading the profile"):
         calls = None if asked is None else EVERY_RANK
@@ -122,11 +122,16 @@ def report(
 
 
 def _page_options(
-    file: Path | None, ranks: str | None, begin: str | None, until: str | None, tuning: Path | None
+    file: Path | None,
+    ranks: str | None,
+    begin: str | None,
+    until: str | None,
+    tuning: Path | None,
+    machine: str | None,
 ) -> PageOptions | None:
     """None where no page is asked for: then nothing may be asked of it."""
     if file is not None:
-        check_target(file)
+        check_target(file, [machine, tuning])
         return PageOptions(file, parse_selection(ranks, None, begin, until), tuning)
     for name, value in (
         ("--ranks", ranks), ("--from", begin), ("--until", until), ("--accelerate-tuning", tuning),

@@ -13,7 +13,7 @@ import typer
 
 from corewise._core import parse_time_ns
 from corewise.base import late
-from corewise.base.files import check_target, write_text
+from corewise.base.files import check_ending, check_target, write_text
 from corewise.cli import console
 from corewise.errors import InputError
 
@@ -65,8 +65,9 @@ def _from_topology(
     output: Path | None = _OUTPUT,
     as_json: bool = _AS_JSON,
 ) -> None:
+    check_ending(output, ".toml")
     if output is not None:
-        check_target(output)
+        check_target(output, [file, node])
     hop_ns = parse_time_ns(latency, "command line", "--hop-latency")
     tree = load_topology(file, _wanted(nodes))
     inside = load_machine(node)

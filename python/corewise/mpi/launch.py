@@ -45,6 +45,8 @@ LAUNCHERS = (
     "mpiexec.mpich",
     "mpirun.mpich",
 )
+MOST_RANKS = 1 << 23
+"""A trace has 24 bits, with a sign, for a rank (docs/formats/trace.md)."""
 OTHER_LAUNCHERS = ("srun", "aprun", "jsrun", "flux", "prun")
 WRAPPERS = (
     "timeout",
@@ -258,6 +260,8 @@ def plan(
         raise InputError(
             f"-n: found {found}, allowed: the number of ranks, 1 or more (corewise run -n 4 -- {command[0]})"
         )
+    if ranks > MOST_RANKS:
+        raise InputError(f"-n: found {ranks}, allowed: 1 to {MOST_RANKS}, what a trace can tell apart")
     placed = _placed(chosen, ranks, allocation, binding)
     words = [str(chosen.launcher), *placed, program, *command[1:]]
     return LaunchPlan(chosen, tuple(words), 1, ranks, (program, *command[1:]))

@@ -160,3 +160,19 @@ def test_what_cannot_be_compared_is_refused(
     status, out, err = _out(["diff", *words], capsys)
     assert (status, out) == (2, "")
     assert message in err
+
+
+def test_between_two_ranks_no_pattern_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A ring, a line and a tree are the same there (docs/recording/report.md)."""
+    folder = tw.ring_run(tmp_path / "two.cw", size=2)
+    for words in (
+        ["diff", str(folder), str(folder)],
+        ["patterns", "name", str(folder)],
+        ["patterns", "show", str(folder)],
+    ):
+        assert execute(words) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "none is named between two ranks" in shown
+        assert "degree of match" not in shown
+    assert execute(["patterns", "name", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == []

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import trace_writer as tw
+from toy_tuning import HOSTS
 
 from corewise._core import Machine
 from corewise.analysis.placement.comparison import study_placements
@@ -365,3 +366,26 @@ def test_loads_on_links_are_those_of_the_table(tmp_path: Path) -> None:
     study = study_placements(profile.pattern(), Machine.from_synthetic("ring:8"))
     for row, loads in zip(study.rows, link_loads(study), strict=True):
         assert max(loads.busy_ns) == pytest.approx(row.bottleneck_ns)
+
+
+def test_the_page_says_whether_a_tuning_lacks_the_mpi_or_the_ranks(tmp_path: Path) -> None:
+    """The tuning knows collectives on 2 and 4 ranks; the run's are on 3."""
+    tuning = tmp_path / "host.csv"
+    tuning.write_text(HOSTS)
+    folder, page = tw.ring_run(tmp_path / "ring.cw", size=3), tmp_path / "page.html"
+    tw.write_meta(folder, mpi={"name": "none"})
+    assert execute(["report", str(folder), "--html", str(page)]) == 0
+    assert "There is no tuning of this MPI here" in page.read_text()
+    assert execute(["report", str(folder), "--html", str(page), "--accelerate-tuning", str(tuning)]) == 0
+    text = page.read_text()
+    assert "There is no tuning of this MPI here" not in text
+    assert "it knows blocking collectives on 2, 4 ranks, and these are on 3" in text
+
+
+def test_the_machine_tab_says_what_is_proven(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert execute(["patterns", "make", "ring", "ranks=4", "-o", str(tmp_path / "ring.json")]) == 0
+    words = ["place", str(tmp_path / "ring.json"), "-m", "ring:4", "--html", str(page)]
+    assert execute(words) == 0
+    for words_of in ("best (proven)", "random (median)", "identity (rank order)", "worst (proven)"):
+        assert f"<td>{words_of}</td>" in page.read_text()

@@ -93,6 +93,11 @@ class PlacementRow:
     ratio: float
     simulated_ns: float | None = None
 
+    @property
+    def words(self) -> str:
+        """Its name in words."""
+        return {"random": "random (median)", "identity": "identity (rank order)"}.get(self.which, self.which)
+
 
 @dataclass(frozen=True)
 class Price:
@@ -190,6 +195,11 @@ class PlacementStudy:
     def best(self) -> PlacementRow:
         """The row of the best placement."""
         return self.rows[0]
+
+    def words_of(self, row: PlacementRow) -> str:
+        """A row's name in words, as tables show it; what is proven says so."""
+        proven = {"best": self.proven_optimal, "worst": self.worst_proven}.get(row.which, False)
+        return f"{row.words}{' (proven)' if proven else ''}"
 
     def row(self, which: str) -> PlacementRow:
         """The row of that name."""

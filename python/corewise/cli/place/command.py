@@ -76,13 +76,14 @@ def place(
 ) -> None:
     """Finds the best placement."""
     runs = options.Runs(verify, rounds, mpi, ctx.meta.get("program", ()))
-    files = options.files_of(output, html_file, certificate, export_form, export_file)
+    inputs = (*sources, machine_reference, placement)
+    files = options.files_of(output, html_file, certificate, export_form, export_file, inputs)
     machine, cluster = clusters.load(machine_reference)
     on_host = _is_this_host(machine_reference, machine)
     options.check_runs(runs, sources, machine_reference, on_host)
     replays = replayed.replays_of(sources, machine, objective, together, verify and not on_host)
     patterns, collectives = _patterns(sources, summed, together, replays)
-    rules = limits.rules_of(machine, fix, keep_free, share_cores)
+    rules = limits.rules_of(machine, patterns if together else patterns[:1], fix, keep_free, share_cores)
     idle = place_spare.spare_of(spare, machine, on_host)
     programs = Programs(tuple(patterns), weights_of(patterns, weights), rules) if together else None
     if programs is not None:
@@ -186,7 +187,7 @@ def _verify(
 def _asked_for(study: PlacementStudy, named: bool) -> dict[str, tuple[int, ...]]:
     """Rows of the table that the user wants to see run: with ``--named`` all, else the given placement."""
     rows = [row for row in study.rows if named or row.which == "given"]
-    return {place_show.name_of(row): row.unit_of_rank for row in rows}
+    return {row.words: row.unit_of_rank for row in rows}
 
 
 def _export(study: PlacementStudy, files: options.Files, cluster: Cluster | None) -> Export | None:

@@ -13,7 +13,7 @@ from corewise.base import late
 from corewise.errors import InputError
 
 with late.imports():
-    from corewise._core import Machine
+    from corewise._core import Machine, Pattern
     from corewise.analysis.placement.limits import LimitRules
 
 FIX = typer.Option(
@@ -38,30 +38,41 @@ SHARE_CORES = typer.Option(
 )
 
 
-def rules_of(machine: Machine, fix: Sequence[str], keep_free: Sequence[str], share_cores: bool) -> LimitRules:
+def rules_of(
+    machine: Machine,
+    patterns: Sequence[Pattern],
+    fix: Sequence[str],
+    keep_free: Sequence[str],
+    share_cores: bool,
+) -> LimitRules:
     """What the three options say.
 
     Parameters
     ----------
     machine : Machine
+    patterns : sequence of Pattern
+        Whose ranks have units of their own.
     fix : sequence of str
         ``RANK=UNIT`` each.
     keep_free : sequence of str
         Units with commas between.
     share_cores : bool
     """
+    ranks = sum(each.ranks for each in patterns)
     free = tuple(
         unit_of(word.strip(), machine, f"--keep-free {text}")
         for text in keep_free
         for word in text.split(",")
     )
-    return LimitRules(tuple(_fixed(text, machine) for text in fix), free, share_cores)
+    return LimitRules(tuple(_fixed(text, machine, ranks) for text in fix), free, share_cores)
 
 
-def _fixed(text: str, machine: Machine) -> tuple[int, int]:
+def _fixed(text: str, machine: Machine, ranks: int) -> tuple[int, int]:
     rank, equals, unit = text.partition("=")
     if not equals or not rank.strip().isdecimal():
         raise InputError(f"--fix '{text}': found no rank and unit, allowed: RANK=UNIT, such as 0=3")
+    if int(rank) >= ranks:
+        raise InputError(f"--fix '{text}': found rank {rank.strip()}, allowed: 0 to {ranks - 1}")
     return int(rank), unit_of(unit.strip(), machine, f"--fix '{text}'")
 
 

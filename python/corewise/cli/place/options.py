@@ -5,7 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -215,8 +215,8 @@ class Files:
     form: str | None
     rank_file: Path
 
-    def check(self) -> None:
-        """Refuses files that cannot be written, and one file for two things."""
+    def check(self, inputs: Iterable[str | Path | None]) -> None:
+        """Refuses files that cannot be written or are read, and one file for two things."""
         rank_file = self.rank_file if self.form in RANK_FILE_FORMS else None
         targets = {
             "--output": self.output,
@@ -228,7 +228,7 @@ class Files:
         for option, target in targets.items():
             if target is None:
                 continue
-            check_target(target)
+            check_target(target, inputs)
             first = seen.setdefault(target.resolve(), option)
             if first != option and target.resolve().parts[1:2] != ("dev",):
                 raise InputError(f"{option} {target}: found the file of {first}, allowed: another one")
@@ -240,10 +240,11 @@ def files_of(
     certificate: Path | None,
     form: str | None,
     export_file: Path | None,
+    inputs: Sequence[str | Path | None],
 ) -> Files:
-    """What is to be written, refused where it cannot be."""
+    """What is to be written, refused where it cannot be or where it is one of the `inputs`."""
     files = Files(output, page, certificate, form, check_export(form, export_file))
-    files.check()
+    files.check(inputs)
     return files
 
 

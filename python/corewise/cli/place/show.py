@@ -192,7 +192,7 @@ def _table(study: PlacementStudy) -> FittingTable:
     begun = [" ".join(units[:SHOWN_UNITS] + ["..."] * (len(units) > SHOWN_UNITS)) for units in names]
     cost = _COST_HEADINGS.get(study.objective)
     columns = [
-        Column("placement", [_which(row, study) for row in study.rows]),
+        Column("placement", [study.words_of(row) for row in study.rows]),
         Column(cost or "", [number_text(row.cost, 6) for row in study.rows], right=True),
         _simulated(study),
         Column("bottleneck ns", [number_text(row.bottleneck_ns, 6) for row in study.rows], right=True),
@@ -213,16 +213,6 @@ def _simulated(study: PlacementStudy) -> Column:
     """Times packet by packet, of the rows that have one; without a name where none has."""
     times = ["" if row.simulated_ns is None else number_text(row.simulated_ns, 6) for row in study.rows]
     return Column("simulated ns" if any(times) else "", times, right=True)
-
-
-def name_of(row: PlacementRow) -> str:
-    """A row's name in words."""
-    return {"random": "random (median)", "identity": "identity (rank order)"}.get(row.which, row.which)
-
-
-def _which(row: PlacementRow, study: PlacementStudy) -> str:
-    proven = {"best": study.proven_optimal, "worst": study.worst_proven}.get(row.which, False)
-    return f"{name_of(row)}{' (proven)' if proven else ''}"
 
 
 def _link(row: PlacementRow, study: PlacementStudy) -> str:

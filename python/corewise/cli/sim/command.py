@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from corewise.base import late
-from corewise.base.files import check_target, write_text
+from corewise.base.files import check_ending, check_target, write_text
 from corewise.cli import console
 from corewise.cli.sim import options
 from corewise.sim.run import GRANULARITIES, SEPARATIONS
@@ -95,9 +95,10 @@ def sim(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Simulates a pattern."""
+    check_ending(svg, ".svg")
     for target in (trace, svg):
         if target is not None:
-            check_target(target)
+            check_target(target, [reference, machine_reference, placement])
     machine = load_machine(machine_reference)
     pattern = pattern_of(reference, parameters or [], machine)
     with console.progress("simulating"):

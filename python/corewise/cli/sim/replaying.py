@@ -29,7 +29,7 @@ with late.imports():
     from corewise.data.placement import Placement, make_placement, save_placement
     from corewise.data.quantities import bytes_text, count_text, share_text, time_text
     from corewise.report.layout import Column, by_rows
-    from corewise.sim.placements import named_placement
+    from corewise.sim.placements import named_placement, placement_names
     from corewise.sim.replay import (
         Replay,
         ReplayedPart,
@@ -131,7 +131,8 @@ def replay_command(
     as_json: bool = _AS_JSON,
 ) -> None:
     """Replays."""
-    _check_targets(trace, html_file, output, len(sources) * (len(placements) + (SEARCH in placements)))
+    replays = len(sources) * (len(placements) + (SEARCH in placements))
+    _check_targets((trace, html_file, output), [machine_reference, *placements, *messages], replays)
     if machine_reference is None and not validate:
         raise InputError("--machine: found none, allowed: a machine, or --validate for this host")
     chosen = ReplayOptions(
@@ -166,10 +167,11 @@ def replay_command(
         console.note(f"corewise: written to {written}")
 
 
-def _check_targets(trace: Path | None, html_file: Path | None, output: Path | None, replays: int) -> None:
-    for target in filter(None, (trace, html_file, output)):
-        check_target(target)
-    if trace is not None and replays > 1:
+def _check_targets(targets: tuple[Path | None, ...], inputs: Sequence[str | None], replays: int) -> None:
+    """The first is that of ``--trace``."""
+    for target in filter(None, targets):
+        check_target(target, inputs)
+    if targets[0] is not None and replays > 1:
         raise InputError("--trace: found several replays, allowed: one profile with one placement")
 
 
@@ -234,6 +236,9 @@ def _units(placement: str, machine: Machine, recording: _lab.Recording) -> list[
     placed = options.placed(placement, machine)
     if isinstance(placed, Placement):
         return list(placed.unit_of_rank)
+    if placed not in (names := placement_names(machine)):
+        allowed = f"{SEARCH}, {', '.join(names)}, or a placement file"
+        raise InputError(f"placement '{placed}' is unknown on '{machine.name}', allowed: {allowed}")
     return named_placement(placed, machine, recording.size)
 
 

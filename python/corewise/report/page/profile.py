@@ -36,8 +36,8 @@ _TABS = {
     "ignored-binding": "ranks", "unbound": "ranks", "communication": "calls",
 }  # fmt: skip
 """Where a kind of finding is seen."""
-_NO_TABLE = (
-    "There is no tuning of this MPI here: corewise bench collectives --tune FOLDER measures one, and "
+_TUNE = (
+    "corewise bench collectives --tune FOLDER measures one, and "
     "corewise report --accelerate-tuning FILE reads it."
 )
 
@@ -55,6 +55,8 @@ class ProfileView:
     timeline : Timeline or None
     waits : WaitsSummary or None
     collectives : tuple of CollectiveSize
+    tuned_ranks : tuple of int
+        For so many ranks collectives are tuned in the tables of the run's MPI; none where there is no table.
     collective_chart : Markup or None
         Drawn by `corewise.plots`.
     call_graph : Section or None
@@ -73,6 +75,7 @@ class ProfileView:
     timeline: Timeline | None = None
     waits: WaitsSummary | None = None
     collectives: tuple[CollectiveSize, ...] = ()
+    tuned_ranks: tuple[int, ...] = ()
     collective_chart: Section | None = None
     call_graph: Section | None = None
     study: PlacementStudy | None = None
@@ -147,7 +150,7 @@ def _collectives(view: ProfileView) -> Section:
         a=view.analysis,
         collectives=view.collectives,
         collective_chart=None if chart is None else chart.body,
-        advice_note=_advice_note(view.collectives),
+        advice_note=_advice_note(view.collectives, view.tuned_ranks),
     )
     return Section(
         "collectives",
@@ -158,10 +161,17 @@ def _collectives(view: ProfileView) -> Section:
     )
 
 
-def _advice_note(rows: tuple[CollectiveSize, ...]) -> str:
+def _advice_note(rows: tuple[CollectiveSize, ...], tuned_ranks: tuple[int, ...]) -> str:
     hosts = sorted({row.measured_on for row in rows if row.measured_on})
+    if not hosts and not tuned_ranks:
+        return f"There is no tuning of this MPI here: {_TUNE}"
     if not hosts:
-        return _NO_TABLE
+        known = ", ".join(map(str, tuned_ranks))
+        ranks = ", ".join(map(str, sorted({row.ranks for row in rows})))
+        return (
+            f"The tuning of this MPI has none of these calls: it knows blocking collectives on {known} "
+            f"ranks, and these are on {ranks}: {_TUNE}"
+        )
     return (
         f"Advised is the winner of the table measured on {', '.join(hosts)} for so many ranks and bytes, and "
         "what the MPI took there over what the winner took: a prediction where the processor is another one. "
