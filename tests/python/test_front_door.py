@@ -163,6 +163,10 @@ WRONG = {
         ["run", "-n", "2", "--mpi", "lammpi", "--", "true"],
         ["--mpi lammpi", "found here: ", "name a prefix or a launcher"],
     ),
+    "more ranks than a trace": (
+        ["run", "-n", "99999999", "--", "true"],
+        ["-n", "found 99999999", "1 to 8388608"],
+    ),
     "no ranks": (["run", "--", "true"], ["-n", "found nothing", "1 or more"]),
     "buffer without unit": (
         ["run", "-n", "1", "--buffer", "4096", "--", "true"],
@@ -180,7 +184,7 @@ WRONG = {
     ),
     "seed below zero": (
         ["place", "none.json", "-m", "cell-be", "--seed", "-1"],
-        ["--seed", "greater than or equal to 0"],
+        ["--seed", "found -1", "a whole number, 0 "],
     ),
     "seed too large": (
         ["place", "none.json", "-m", "cell-be", "--seed", str(2**64)],

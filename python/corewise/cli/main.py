@@ -20,6 +20,7 @@ import typer
 import corewise
 from corewise.cli import console
 from corewise.cli.commands import HELP_OPTIONS, Commands
+from corewise.cli.wrong_numbers import wrong_number
 from corewise.errors import CorewiseError, InputError, RunError, shortened, shown
 
 # Typer carries its own copy of Click in some releases: its public BadParameter leads to the base class.
@@ -99,7 +100,8 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, _USAGE_ERROR):
         context = getattr(error, "ctx", None)
         command = f"{context.command_path} " if context is not None else ""
-        console.fail(f"{getattr(error, 'format_message', error.__str__)()} (see {command}--help)")
+        said = wrong_number(error) or getattr(error, "format_message", error.__str__)()
+        console.fail(f"{said} (see {command}--help)")
         return InputError.exit_status
     if isinstance(error, (typer.Abort, KeyboardInterrupt)):
         console.fail("interrupted")

@@ -242,6 +242,7 @@ def test_wrong_limits_are_one_clear_line(tmp_path: Path, capsys: pytest.CaptureF
         (["--fix", "0"], ["--fix '0'", "RANK=UNIT"]),
         (["--fix", "0=SPE9"], ["SPE9", "SPE", "0 to 7"]),
         (["--fix", "8=0"], ["fix", "8=0", "0 to 7"]),
+        (["--fix", "99=SPE3"], ["--fix '99=SPE3'", "found rank 99", "0 to 7"]),
         (["--fix", "0=1", "--fix", "0=2"], ["fix", "0=2", "each rank once"]),
         (["--fix", "0=1", "--keep-free", "1"], ["fix", "0=1"]),
         (["--keep-free", "1"], ["keep-free", "every rank has a unit"]),

@@ -162,3 +162,21 @@ def test_a_width_that_is_none_is_not_taken(columns: str) -> None:
     done = in_shell(f"COLUMNS={columns} {sys.executable} {SHOW}")
     assert done.stdout == in_shell(f"env -u COLUMNS {sys.executable} {SHOW}").stdout
     assert b"SPE7" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["probe", "--time", "0"], "--time: found 0, allowed: a number, 1 to 86400"),
+        (["probe", "--time", "1h"], "--time: found 1h, allowed: a number, 1 to 86400"),
+        (["call-graph", "x.cw", "--depth", "0"], "--depth: found 0, allowed: a whole number, 1 or more"),
+        (["sim", "ring", "-m", "ring:4", "--repeat", "0"], "--repeat: found 0, allowed: a whole number, 1 "),
+        (["place", "x.json", "--rounds", "-1"], "--rounds: found -1, allowed: a whole number"),
+        (["waits", "x.cw", "--top", "many"], "--top: found many, allowed: a whole number"),
+    ],
+)
+def test_a_number_that_cannot_be_names_what_is_found_and_allowed(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.execute(words) == 2
+    assert capsys.readouterr().err.startswith(f"corewise: {said}")

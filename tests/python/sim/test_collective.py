@@ -483,6 +483,7 @@ STRIDED = ("broadcast", "--algorithm", "local_store_tree", "-m", "cell-be")
         (("broadcast", "--algorithm", "pieces", "-m", "flat:4"), ("flat", "cell-be")),
         (("broadcast", "--algorithm", "pieces"), ("--machine",)),
         (("-m", "cell-be"), ("COLLECTIVE",)),
+        ((*BARRIER, "--root", "0"), ("root", "found 0", "only for broadcast, reduce")),
         (("broadcast", "--selection", "x", "-m", "cell-be"), ("selection", "paper")),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else None,

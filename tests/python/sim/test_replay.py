@@ -734,7 +734,10 @@ def test_a_timeline_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["-m", "roadrunner", "--set", "collective_level=2"], "'collective_level': found 2, allowed: 0"),
         (["-m", "mesh:4x1", "--cut", "1s"], "--cut: found without --validate"),
         (["--validate", "-m", "mesh:4x1", "--cut", "1"], "--cut"),
-        (["-m", "ring:3", "-p", "ring"], "placement 'ring' is unknown on 'ring:3'"),
+        (
+            ["-m", "ring:3", "-p", "ring"],
+            "placement 'ring' is unknown on 'ring:3', allowed: search, identity",
+        ),
         (["-m", "flat:2", "--granularity", "coarse"], "flow, packet"),
         (
             ["-m", "mesh:4x1", "-p", "identity", "-p", "identity", "--trace", "x"],

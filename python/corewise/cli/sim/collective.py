@@ -177,6 +177,7 @@ def collective(
         **_stride(stride, "stride"),
         **_stride(receive_stride, "receive_stride", "receive_"),
     }
+    _check_root(name, root)
     given = {field: value for field, value in fields.items() if value is not None}
     chosen = {**by.settings, **_settings(settings or [])}
     request = _lab.CollectiveRequest(name, by.algorithm, call.ranks, call.bytes, settings=chosen, **given)
@@ -199,6 +200,13 @@ class _Call:
     collective: str
     ranks: int
     bytes: int
+
+
+def _check_root(name: str, root: int | None) -> None:
+    """The core takes 0 for what nobody said, and refuses any other root of what has none."""
+    if root == 0 and not simulated.find_collective(name).rooted:
+        rooted = ", ".join(each.name for each in simulated.collectives().values() if each.rooted)
+        raise bad_field("", "root", "0", f"only for {rooted}")
 
 
 def _algorithm(machine: Machine, call: _Call, algorithm: str | None, selection: str | None) -> Selected:
