@@ -146,7 +146,7 @@ def test_the_picture_of_the_difference(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["a"], "profiles: found 1, allowed: two, or several of each side parted by -- or by --against"),
         (["a", "b", "a"], "profiles: found 3, allowed: two"),
-        (["a", "nowhere"], "nowhere.cw: found nothing, allowed: a profile folder"),
+        (["a", "nowhere"], "nowhere.cw: found nothing (no such folder), allowed: a profile folder"),
         (["a", "--", "b", "b"], "b.cw: found twice on one side, allowed: once"),
         (["a", "wide", "--", "b"], "wide.cw: found 8 ranks, allowed on one side: as many as in"),
     ],
