@@ -136,7 +136,7 @@ class DepthGuard {
  public:
   [[gnu::always_inline]] explicit DepthGuard(Thread& thread) : thread_(thread) {
     thread_.depth = 1;
-    thread_.entered = __builtin_dwarf_cfa();
+    thread_.entered = stack_pointer();
   }
   ~DepthGuard() { thread_.depth = 0; }
   DepthGuard(const DepthGuard&) = delete;

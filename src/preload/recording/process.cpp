@@ -485,11 +485,7 @@ bool attach_thread(Thread& thread) {
 }
 
 bool has_jumped_out(Thread& thread, const void* place) {
-  // Arguments on the stack lie between the frames of a caller and of a wrapper. Calls of MPI's own are further
-  // down.
-  constexpr std::uintptr_t kArgumentBytes = 96;
-  const auto here = reinterpret_cast<std::uintptr_t>(place) + kArgumentBytes;
-  if (thread.depth >= kEndedDepth || here <= reinterpret_cast<std::uintptr_t>(thread.entered)) return false;
+  if (thread.depth >= kEndedDepth || reinterpret_cast<std::uintptr_t>(place) <= thread.entered) return false;
   thread.depth = 0;
   return true;
 }

@@ -37,7 +37,7 @@ struct KnownType {
 struct Thread {
   trace::ThreadRecorder recorder;
   int depth = 0;  ///< above 0 inside an intercepted call: what MPI calls on its own is not the program's
-  const void* entered = nullptr;  ///< the stack's address where depth was last raised from 0
+  std::uintptr_t entered = 0;  ///< the stack pointer where depth was last raised from 0
   bool attached = false;
   bool attaching = false;
   Slot* slot = nullptr;  ///< whose recorder this thread has
@@ -110,8 +110,18 @@ bool trace_wanted();
 /// Gives this thread a recorder. False when the file has no room for one (counted).
 bool attach_thread(Thread& thread);
 
-/// A call from above the one that the thread is in: that one was left by longjmp, as by an error handler that does
-/// not return, and depth is 0 again. `place` is the stack's address.
+[[gnu::always_inline]] inline std::uintptr_t stack_pointer() {
+  std::uintptr_t pointer = UINTPTR_MAX;  // above everything: no call seems to have been left
+#if defined(__x86_64__)
+  asm("mov %%rsp, %0" : "=r"(pointer));
+#elif defined(__aarch64__)
+  asm("mov %0, sp" : "=r"(pointer));
+#endif
+  return pointer;
+}
+
+/// What MPI calls lies below the stack pointer of the call that the thread is in. `place` is above it: that call
+/// was left by longjmp, as by an error handler that does not return, and depth is 0 again.
 bool has_jumped_out(Thread& thread, const void* place);
 
 /// Whether the program makes this call, and not MPI.
@@ -121,7 +131,7 @@ bool has_jumped_out(Thread& thread, const void* place);
 
 /// One deeper from here on.
 [[gnu::always_inline]] inline void go_inside(Thread& thread) {
-  if (thread.depth++ == 0) thread.entered = __builtin_dwarf_cfa();
+  if (thread.depth++ == 0) thread.entered = stack_pointer();
 }
 
 /// The calling thread's state if this call is to be recorded, else nullptr.
