@@ -49,13 +49,12 @@ class Batch {
   using Status = typename Language::Status;
 
   /// `own_statuses`: how many are needed when `given` is MPI_STATUSES_IGNORE.
-  Batch(Thread& thread, int count, const Request* requests, Status* given, int own_statuses,
-        bool take_now = process.multiple)
+  Batch(Thread& thread, int count, const Request* requests, Status* given, int own_statuses)
       : count_(count > 0 && requests != nullptr ? static_cast<std::size_t>(count) : 0),
         requests_(requests),
         statuses_(given) {
     const std::size_t key_bytes = count_ * sizeof(std::uint64_t);
-    const std::size_t taken_bytes = take_now ? count_ * sizeof(Operation) : 0;
+    const std::size_t taken_bytes = process.multiple ? count_ * sizeof(Operation) : 0;
     const bool own = Language::all_ignored(given) && own_statuses > 0;
     const std::size_t status_bytes = own ? static_cast<std::size_t>(own_statuses) * sizeof(Status) : 0;
     auto* memory = static_cast<std::byte*>(scratch(thread, key_bytes + taken_bytes + status_bytes));
@@ -291,14 +290,14 @@ int look_at_request(const void* caller, const typename Language::Request& reques
       });
 }
 
-/// MPI_Start, MPI_Startall. Taken out before the call, which may leave other handles: Open MPI goes on under a new
-/// one where the last start of a buffered send has not ended.
+/// MPI_Start, MPI_Startall, which may leave other handles: Open MPI goes on under a new one where the last start of
+/// a buffered send has not ended.
 template <class Language, class Invoke>
 int start_requests(Procedure procedure, const void* caller, int count, const typename Language::Request* requests,
                    Invoke invoke) {
   Thread* thread = recording_thread();
   if (thread == nullptr) return invoke();
-  Batch<Language> batch(*thread, count, requests, nullptr, 0, true);
+  Batch<Language> batch(*thread, count, requests, nullptr, 0);
   const int code = traced(procedure, caller, invoke, [&](Event& event) { batch.start(event); });
   batch.put_rest_back(code);
   return code;
