@@ -72,4 +72,4 @@ def test_a_run_packs_its_own_profile(tmp_path: Path) -> None:
 def test_what_is_no_profile_is_refused(tmp_path: Path) -> None:
     assert_one_line_error(corewise("bundle", tmp_path / "none.cw"), "none.cw", "no such folder")
     (tmp_path / "empty.cw").mkdir()
-    assert_one_line_error(corewise("bundle", tmp_path / "empty.cw"), "empty.cw", "no rank file")
+    assert_one_line_error(corewise("bundle", tmp_path / "empty.cw"), "empty.cw", "nor rank files")
