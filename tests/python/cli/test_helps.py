@@ -123,7 +123,7 @@ WRONG_SETTINGS = {
     "unknown": (["--set", "colour=blue"], ["found 'colour'", "method", "corewise explain settings place"]),
     "no value": (["--set", "seed"], ["found no value", "seed=N"]),
     "no switch": (["--set", "summed=maybe"], ["found 'maybe'", "yes or no"]),
-    "not checked here": (["--set", "seed=-1"], ["--seed", "greater than or equal to 0"]),
+    "not checked here": (["--set", "seed=-1"], ["--seed: found -1, allowed: a whole number, 0"]),
 }
 
 

@@ -335,7 +335,8 @@ def test_the_page_of_a_placement_is_the_commands(browser: Browser, tmp_path: Pat
     assert execute(["place", str(pattern), "-m", "cell-be", "--html", str(file)]) == 0
     browser.open(file)
     rows = browser.ask("[...document.querySelectorAll('table')[0].rows].map(r => r.cells[0].textContent)")
-    assert rows == ["placement", "best", "identity", "random", "worst"]
+    named = ["best (proven)", "identity (rank order)", "random (median)", "worst (proven)"]
+    assert rows == ["placement", *named]
     study = study_placements(load_pattern(pattern), load_machine("cell-be"))
     busiest = max(max(load.busy_ns) for load in link_loads(study)[:2])
     first = browser.ask("document.querySelectorAll('table')[1].rows[1].cells[1].dataset.v")
