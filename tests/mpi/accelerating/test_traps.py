@@ -348,6 +348,17 @@ def test_types_that_are_used_again_and_handles_too(name: str, n: int, tmp_path: 
     assert ran(name, n, "derived_types.c", tmp_path).taken() == {f"MPI_{kind}" for kind in moving}
 
 
+@pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 3))])
+def test_data_with_gaps_are_not_copied(name: str, n: int, tmp_path: Path) -> None:
+    """A rank that has no memory for a copy ends."""
+    assert "MPI_Alltoall" in ran(name, n, "derived_types.c", tmp_path, "no-copies").taken()
+
+
+def test_the_built_in_table_has_lists_of_blocks_between_two_ranks(tmp_path: Path) -> None:
+    ran_by_it = ran("openmpi", 2, "derived_types.c", tmp_path, COREWISE_ACCELERATE="on")
+    assert {"MPI_Alltoallv", "MPI_Alltoallw"} <= ran_by_it.taken()
+
+
 def test_absolute_addresses_under_debians_mpich(tmp_path: Path) -> None:
     """MPICH 4.0 packs nothing at MPI_BOTTOM, where MPI-IO has what it broadcasts."""
     if shutil.which("mpiexec.mpich") is None:
