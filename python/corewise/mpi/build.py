@@ -519,12 +519,15 @@ class _Kind:
     """Whether another library is made of the same sources."""
 
     def sources(self) -> list[Path]:
-        """The sources but for those of Fortran and the generated ones."""
+        """The sources but for those of Fortran and the generated ones.
+
+        Its own come first: one of them takes longest, and at the end would leave other processors idle.
+        """
         root = source_root()
         own = [path for path in sorted((root / self.folder).rglob("*.cpp")) if path.name != _FORTRAN]
         shared = [root / name for name in (*_SHARED, *self.shared)]
         found = [sorted(path.rglob("*.cpp")) if path.is_dir() else [path] for path in shared]
-        return [*(path for paths in found for path in paths), *own]
+        return [*own, *(path for paths in found for path in paths)]
 
     def fortran_sources(self) -> list[Path]:
         """The source for an MPI that has Fortran, if this library has one."""
