@@ -8,6 +8,7 @@
 
 #include "preload/accelerating/levels.hpp"
 #include "preload/accelerating/spawning.hpp"
+#include "preload/attributes.hpp"
 #include "preload/data.hpp"
 
 namespace corewise::preload::accelerating {
@@ -18,7 +19,7 @@ constinit thread_local std::uint64_t freed_here __attribute__((tls_model("initia
 
 namespace {
 
-int keyval = MPI_KEYVAL_INVALID;
+constinit Attribute<OnCommunicators, Communicator> attribute;
 std::mutex making;
 constinit thread_local Freeing* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -30,18 +31,6 @@ int freed(MPI_Comm, int, void* value, void*) {
   ++freed_here;
   delete communicator;
   return MPI_SUCCESS;
-}
-
-bool have_key() {
-  if (keyval != MPI_KEYVAL_INVALID) return true;
-  return CW_NEXT(MPI_Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, freed, &keyval, nullptr) == MPI_SUCCESS;
-}
-
-Communicator* attached(MPI_Comm handle) {
-  void* value = nullptr;
-  int found = 0;
-  if (CW_NEXT(MPI_Comm_get_attr)(handle, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
-  return found != 0 ? static_cast<Communicator*>(value) : nullptr;
 }
 
 bool are_launched_together(MPI_Comm handle, int ranks) {
@@ -73,8 +62,7 @@ Communicator* attach(MPI_Comm handle) {
   } else if (!packs) {
     fresh->fate = Fate::packing;
   }
-  if (CW_NEXT(MPI_Comm_set_attr)(handle, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
-  return fresh.release();
+  return attribute.attach(handle, fresh.get()) ? fresh.release() : nullptr;
 }
 
 }  // namespace
@@ -82,9 +70,9 @@ Communicator* attach(MPI_Comm handle) {
 Communicator* find_communicator(MPI_Comm handle, std::uint64_t key) {
   if (handle == MPI_COMM_NULL || Freeing::is_under_way(key)) return nullptr;
   const std::lock_guard lock(making);
-  if (!have_key()) return nullptr;
+  if (!attribute.make(MPI_COMM_NULL_COPY_FN, freed)) return nullptr;
   const std::uint32_t generation = generations.of(key);
-  Communicator* communicator = attached(handle);
+  Communicator* communicator = attribute.of(handle);
   if (communicator == nullptr) communicator = attach(handle);
   known.remember(key, communicator, generation);
   return communicator;
@@ -137,8 +125,7 @@ bool Freeing::is_under_way(std::uint64_t key) {
 
 void end_communicators() {
   const std::lock_guard lock(making);
-  if (keyval != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Comm_free_keyval)(&keyval);
-  keyval = MPI_KEYVAL_INVALID;
+  attribute.end();
   generations.end_all();
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "preload/attributes.hpp"
 #include "preload/described.hpp"
 #include "preload/handles.hpp"
 
@@ -20,7 +21,6 @@ constexpr std::size_t kSlots = 64;
 constinit thread_local KnownHandles<Derived, kSlots> known __attribute__((tls_model("initial-exec"))){};
 constinit Generations<kSlots> generations;
 
-int keyval = MPI_KEYVAL_INVALID;
 /// Held while a type is looked up or read; a callback of the program may come back here.
 std::recursive_mutex making;
 
@@ -29,6 +29,7 @@ struct Attached {
   Derived* derived;
   std::uint64_t handle;
 };
+constinit Attribute<OnTypes, Attached> attribute;
 
 /// The attribute's delete callback: MPI frees the type.
 int type_freed(MPI_Datatype, int, void* value, void*) {
@@ -39,19 +40,12 @@ int type_freed(MPI_Datatype, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-bool have_key() {
-  if (keyval != MPI_KEYVAL_INVALID) return true;
-  return CW_NEXT(MPI_Type_create_keyval)(MPI_TYPE_NULL_COPY_FN, type_freed, &keyval, nullptr) == MPI_SUCCESS;
-}
-
 Derived* attach(MPI_Datatype datatype, std::uint64_t handle, const Type& type) {
-  void* value = nullptr;
-  int found = 0;
-  if (!have_key() || CW_NEXT(MPI_Type_get_attr)(datatype, keyval, &value, &found) != MPI_SUCCESS) return nullptr;
-  if (found != 0) return static_cast<Attached*>(value)->derived;
+  if (!attribute.make(MPI_TYPE_NULL_COPY_FN, type_freed)) return nullptr;
+  if (const Attached* const found = attribute.of(datatype)) return found->derived;
   auto* const fresh = new (std::nothrow) Attached{new (std::nothrow) Derived(type), handle};
   if (fresh == nullptr || fresh->derived == nullptr) return nullptr;
-  if (CW_NEXT(MPI_Type_set_attr)(datatype, keyval, fresh) == MPI_SUCCESS) return fresh->derived;
+  if (attribute.attach(datatype, fresh)) return fresh->derived;
   fresh->derived->release();
   delete fresh;
   return nullptr;
@@ -110,8 +104,7 @@ Derived* meet_derived(MPI_Datatype datatype, std::uint64_t handle, const Type& t
 
 void end_derived() {
   const std::lock_guard lock(making);
-  if (keyval != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Type_free_keyval)(&keyval);
-  keyval = MPI_KEYVAL_INVALID;
+  attribute.end();
   generations.end_all();
 }
 

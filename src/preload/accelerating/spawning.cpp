@@ -22,6 +22,7 @@
 #include "base/knobs.hpp"
 #include "preload/accelerating/accelerating.hpp"
 #include "preload/accelerating/communicators.hpp"
+#include "preload/attributes.hpp"
 #include "shm/mapping.hpp"
 
 namespace corewise::preload::accelerating {
@@ -46,21 +47,12 @@ Page& page_in(const shm::Mapping& mapping) {
 
 /// Its value.
 char known_to_have = 0;
-std::atomic<int> keyval{MPI_KEYVAL_INVALID};
+constinit Attribute<OnCommunicators, char> attribute;
 std::mutex making;
 
-bool have_key() {
-  const std::lock_guard lock(making);
-  if (keyval != MPI_KEYVAL_INVALID) return true;
-  int made = MPI_KEYVAL_INVALID;
-  if (CW_NEXT(MPI_Comm_create_keyval)(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &made, nullptr) != MPI_SUCCESS)
-    return false;
-  keyval = made;
-  return true;
-}
-
 void mark(MPI_Comm comm) {
-  if (have_key()) CW_NEXT(MPI_Comm_set_attr)(comm, keyval, &known_to_have);
+  const std::lock_guard lock(making);
+  if (attribute.make(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN)) attribute.attach(comm, &known_to_have);
 }
 
 // ---- the side of the spawned ----
@@ -232,8 +224,7 @@ bool may_begin() {
 
 void end_spawning() {
   const std::lock_guard lock(making);
-  int made = keyval.exchange(MPI_KEYVAL_INVALID);
-  if (made != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Comm_free_keyval)(&made);
+  attribute.end();
 }
 
 int spawn(const char* command, char* argv[], int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* inter,
@@ -261,11 +252,7 @@ void inherit(MPI_Comm from, MPI_Comm made) {
 }
 
 bool have_library(MPI_Comm comm) {
-  void* value = nullptr;
-  int found = 0;
-  if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) return false;
-  const int code = CW_NEXT(MPI_Comm_get_attr)(comm, keyval, static_cast<void*>(&value), &found);
-  return code == MPI_SUCCESS && found != 0;
+  return comm != MPI_COMM_NULL && attribute.of(comm) != nullptr;
 }
 
 }  // namespace corewise::preload::accelerating

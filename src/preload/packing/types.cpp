@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "preload/attributes.hpp"
 #include "preload/data.hpp"
 #include "preload/described.hpp"
 #include "preload/packing/openmpi/engine.hpp"
@@ -22,7 +23,7 @@ constexpr std::uint32_t kMostPatience = 8;
 /// MPICH moves a struct whose parts lie side by side piece by piece; Open MPI sees that it is one run.
 constexpr bool kPlainPays = !kEngine;
 
-int keyval = MPI_KEYVAL_INVALID;
+constinit Attribute<OnTypes, Type> attribute;
 /// Uses of a handle before it is compiled: grows where types were freed soon after.
 constinit std::array<std::atomic<std::uint32_t>, kSlots> patience{};
 /// Held while types are looked up or made; a callback of the program may come back here.
@@ -50,19 +51,6 @@ int type_copied(MPI_Datatype, int, void*, void*, void* copy, int* flag) {
   *static_cast<void**>(copy) = fresh;
   *flag = fresh != nullptr ? 1 : 0;
   return MPI_SUCCESS;
-}
-
-bool have_key() {
-  if (keyval != MPI_KEYVAL_INVALID) return true;
-  return CW_NEXT(MPI_Type_create_keyval)(type_copied, type_freed, &keyval, nullptr) == MPI_SUCCESS;
-}
-
-Type* attached(MPI_Datatype datatype) {
-  void* value = nullptr;
-  int found = 0;
-  if (keyval == MPI_KEYVAL_INVALID) return nullptr;
-  if (CW_NEXT(MPI_Type_get_attr)(datatype, keyval, &value, &found) != MPI_SUCCESS) return nullptr;
-  return found != 0 ? static_cast<Type*>(value) : nullptr;
 }
 
 /// False where the type is to be passed through.
@@ -117,11 +105,11 @@ void release(Type* type) {
 void committed(MPI_Datatype datatype) {
   if (!active.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(making);
-  if (!have_key() || is_named(datatype) || attached(datatype) != nullptr) return;
+  if (!attribute.make(type_copied, type_freed) || is_named(datatype) || attribute.of(datatype) != nullptr) return;
   forget(handle_key(datatype));  // a thread may know the handle from a use before the type was committed
   auto* type = new (std::nothrow) Type;
   if (type == nullptr) return;
-  if (CW_NEXT(MPI_Type_set_attr)(datatype, keyval, type) != MPI_SUCCESS) {
+  if (!attribute.attach(datatype, type)) {
     release(type);
     return;
   }
@@ -131,7 +119,7 @@ void committed(MPI_Datatype datatype) {
 void duplicated(MPI_Datatype datatype) {
   if (!engine::is_on() || !active.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(making);
-  Type* type = attached(datatype);
+  Type* type = attribute.of(datatype);
   if (type != nullptr) enter_engine(*type, datatype);
 }
 
@@ -147,7 +135,7 @@ Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {
   const std::lock_guard lock(making);
   const std::uint32_t generation = generations.of(handle);
   const bool named = is_named(datatype);
-  Type* type = named ? nullptr : attached(datatype);
+  Type* type = named ? nullptr : attribute.of(datatype);
   if (type != nullptr) {
     type->handle = handle;
     if (type->state == Type::State::unread) decide(*type, datatype);
@@ -160,8 +148,7 @@ Type* find_type(MPI_Datatype datatype, std::uint64_t handle) {
 
 void end_types() {
   const std::lock_guard lock(making);
-  if (keyval != MPI_KEYVAL_INVALID) CW_NEXT(MPI_Type_free_keyval)(&keyval);
-  keyval = MPI_KEYVAL_INVALID;
+  attribute.end();
   generations.end_all();
 }
 
