@@ -512,10 +512,9 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   if (choice == nullptr) return kLeft;
   const Items all{receive.at, receive.count * on.ranks, receive.datatype};
   const Through way = through(on, *choice, kOnce);
-  Type replaced = *receive_type;  // in place: what is sent is overwritten, so it is packed first
-  replaced.plain = false;
-  const Source source(kept ? all : Items{send.at, send.count * on.ranks, send.datatype}, kept ? replaced : *type,
-                      kept ? Through{on.handle, nullptr} : way, send.count);
+  // In place what is sent is overwritten, so it is copied first.
+  const Source source(kept ? all : Items{send.at, send.count * on.ranks, send.datatype},
+                      kept ? *receive_type : *type, kept ? Through{on.handle, nullptr, true} : way, send.count);
   Target target(all, *receive_type, way, receive.count);
   Call& call = on.team->call;
   call.send = source.at();

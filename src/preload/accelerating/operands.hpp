@@ -70,7 +70,8 @@ inline constexpr std::int64_t kLeastViewed = 4096;
 /// How a call's algorithm takes what is not plain.
 struct Through {
   MPI_Comm comm;
-  shm::Views* views;  ///< null: in a copy
+  shm::Views* views;          ///< null: in a copy
+  bool copies_plain = false;  ///< and so does what is plain
 };
 
 /// Where data that are not plain are seen; null where they are to be copied. `block`: the shortest part of them
@@ -82,34 +83,13 @@ inline std::byte* view_of(const Items& items, const Type& type, const Through& t
   return plan != nullptr ? viewed.begin(*through.views, items, *plan) : nullptr;
 }
 
-/// Data to be read: items packed where they are not plain.
-class Source {
+/// Items in one piece: where they are, where they are seen, or in memory of this rank's.
+class OnePiece {
  public:
   /// `block`: see view_of; all of them, if that is not given.
-  Source(const Items& items, const Type& type, const Through& through, std::int64_t block = -1)
+  OnePiece(const Items& items, const Type& type, const Through& through, std::int64_t block)
       : at_(address(items.at)) {
-    if (type.plain || items.count * type.size == 0) return;
-    at_ = view_of(items, type, through, block < 0 ? items.count : block, viewed_);
-    if (at_ != nullptr) return;
-    at_ = scratch_.take(static_cast<std::uint64_t>(items.count * type.size));
-    code = pack(items.at, items.count, items.datatype, type, at_, through.comm);
-  }
-  [[nodiscard]] const std::byte* at() const { return at_; }
-
-  int code = MPI_SUCCESS;
-
- private:
-  std::byte* at_;
-  Scratch scratch_;
-  Viewed viewed_;
-};
-
-/// Data to be written: unpacked by finish() where they are not plain.
-class Target {
- public:
-  Target(const Items& items, const Type& type, const Through& through, std::int64_t block = -1)
-      : items_(items), type_(type), comm_(through.comm), at_(address(items.at)) {
-    if (type.plain || items.count * type.size == 0) return;
+    if ((type.plain && !through.copies_plain) || items.count * type.size == 0) return;
     at_ = view_of(items, type, through, block < 0 ? items.count : block, viewed_);
     if (at_ != nullptr) return;
     at_ = scratch_.take(static_cast<std::uint64_t>(items.count * type.size));
@@ -118,19 +98,39 @@ class Target {
   [[nodiscard]] std::byte* at() const { return at_; }
   /// Whether at() is other memory than the items'.
   [[nodiscard]] bool is_copied() const { return copied_; }
-  int finish() {
-    if (!copied_) return MPI_SUCCESS;
-    return unpack(at_, address(items_.at), items_.count, items_.datatype, type_, comm_);
-  }
 
  private:
-  Items items_;
-  Type type_;
-  MPI_Comm comm_;
   std::byte* at_;
   bool copied_ = false;
   Scratch scratch_;
   Viewed viewed_;
+};
+
+/// Data to be read: items packed where they are not plain.
+class Source : public OnePiece {
+ public:
+  Source(const Items& items, const Type& type, const Through& through, std::int64_t block = -1)
+      : OnePiece(items, type, through, block) {
+    if (is_copied()) code = pack(items.at, items.count, items.datatype, type, at(), through.comm);
+  }
+
+  int code = MPI_SUCCESS;
+};
+
+/// Data to be written: unpacked by finish() where they are not plain.
+class Target : public OnePiece {
+ public:
+  Target(const Items& items, const Type& type, const Through& through, std::int64_t block = -1)
+      : OnePiece(items, type, through, block), items_(items), type_(type), comm_(through.comm) {}
+  int finish() {
+    if (!is_copied()) return MPI_SUCCESS;
+    return unpack(at(), address(items_.at), items_.count, items_.datatype, type_, comm_);
+  }
+
+ private:
+  Items items_;
+  const Type& type_;
+  MPI_Comm comm_;
 };
 
 /// Items that are not plain as an operator takes them, each an extent after the last one: in a copy, since the
@@ -154,7 +154,7 @@ class Operand {
   }
 
   Items items_;
-  Type type_;
+  const Type& type_;
   MPI_Comm comm_;
   std::byte* copy_;
   Scratch scratch_;
