@@ -177,25 +177,18 @@ namespace {
 
 constexpr std::size_t kUsualHeapBytes = std::size_t{256} << 10;
 
-/// The word before the size, and the size, empty where there is none.
-std::pair<std::string_view, std::string_view> heap_words() {
-  const std::string_view text = knob_text(kHeap);
-  const std::size_t end = std::min(text.find(':'), text.size());
-  return {text.substr(0, end), text.substr(std::min(end + 1, text.size()))};
-}
-
 }  // namespace
 
-std::size_t heap_least_bytes() {
-  const auto [word, size] = heap_words();
-  if (word != "on" && word != "forced") return SIZE_MAX;
-  if (size.empty()) return kUsualHeapBytes;
+WantedHeap wanted_heap() {
+  const std::string_view text = knob_text(kHeap);
+  const std::size_t end = std::min(text.find(':'), text.size());
+  const std::string_view word = text.substr(0, end);
+  const std::string_view size = text.substr(std::min(end + 1, text.size()));
+  const bool forced = word == "forced";
+  if (!forced && word != "on") return {};
+  if (size.empty()) return {kUsualHeapBytes, forced};
   const Result<std::uint64_t> bytes = parse_size_bytes(size);
-  return bytes.ok() ? std::max<std::size_t>(bytes.value(), kLeastHeapBytes) : SIZE_MAX;
-}
-
-bool heap_is_forced() {
-  return heap_words().first == "forced";
+  return {bytes.ok() ? std::max<std::size_t>(bytes.value(), kLeastHeapBytes) : SIZE_MAX, forced};
 }
 
 bool spawned_get_library() {

@@ -71,10 +71,12 @@ bool copies_between_processes();
 /// Whether memory of MPI_Alloc_mem is such that all ranks of a node map it.
 bool lends_memory();
 
-/// Blocks of malloc with so many bytes or more are wanted to be such memory, too (allocating/malloc.cpp); SIZE_MAX:
-/// none. Whether also where that costs them huge pages. Of kLeastHeapBytes at least.
+/// Which blocks of malloc are wanted to be such memory, too (allocating/malloc.cpp).
 inline constexpr std::size_t kLeastHeapBytes = std::size_t{64} << 10;
-std::size_t heap_least_bytes();
-bool heap_is_forced();
+struct WantedHeap {
+  std::size_t least_bytes = SIZE_MAX;  ///< kLeastHeapBytes or more; SIZE_MAX: none are
+  bool forced = false;                 ///< also where that costs them huge pages
+};
+WantedHeap wanted_heap();
 
 }  // namespace corewise::preload::accelerating

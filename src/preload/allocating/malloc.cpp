@@ -100,10 +100,10 @@ constinit std::atomic<std::size_t> least_bytes{kLeastHeapBytes};
 [[gnu::noinline]] std::byte* large_block(std::size_t bytes) {
   if (!active.load(std::memory_order_acquire)) return nullptr;
   static const bool decided = [] {
-    const std::size_t wanted = heap_least_bytes();
-    const bool refused = wanted != SIZE_MAX && !heap_is_forced() && shm::loses_huge_pages();
+    const WantedHeap wanted = wanted_heap();
+    const bool refused = wanted.least_bytes != SIZE_MAX && !wanted.forced && shm::loses_huge_pages();
     if (refused) count(kMalloc, Fate::huge_pages);
-    least_bytes.store(refused ? SIZE_MAX : wanted, std::memory_order_relaxed);
+    least_bytes.store(refused ? SIZE_MAX : wanted.least_bytes, std::memory_order_relaxed);
     return true;
   }();
   if (!decided || bytes < least_bytes.load(std::memory_order_relaxed)) return nullptr;
