@@ -13,18 +13,6 @@
 
 namespace corewise::coll::broadcast {
 
-/// Where the own user data can be used without copies to and from the stage, or null.
-template <port::Port P>
-std::byte* data_in_place(Rank<P>& me, const Call<P>& call) {
-  if (!own_stride(me, call).contiguous()) return nullptr;
-  if constexpr (port::UserMemoryAtHand<P>) return const_cast<std::byte*>(own_data(me, call));
-  if constexpr (port::UserMemoryInPlace<P>) {
-    const auto offset = me.port.in_place(own_data(me, call), static_cast<std::uint32_t>(call.bytes));
-    if (offset) return me.port.stage().data() + static_cast<std::int32_t>(*offset);
-  }
-  return nullptr;
-}
-
 template <port::Port P>
 [[gnu::flatten]] void eager_tree(Rank<P>& me, const Call<P>& call, const Parameters& parameters) {
   me.port.compute(cost::kCall);
@@ -34,7 +22,7 @@ template <port::Port P>
     const auto bytes = static_cast<std::uint32_t>(call.bytes);
     const port::Tag tag = buffer_tag(0);
     const port::StageOffset at = me.stage.buffer(0) + skew_of<P>(own_data(me, call));
-    std::byte* const direct = data_in_place(me, call);
+    std::byte* const direct = me.stage.in_place(own_data(me, call), own_stride(me, call), bytes);
     const std::span<std::byte> data = direct != nullptr ? std::span(direct, bytes) : me.stage.bytes(at, bytes);
     const bool loads = parent == nobody && direct == nullptr;
     if (loads) me.stage.load_strided(call.send, call.send_stride, 0, at, bytes, tag);

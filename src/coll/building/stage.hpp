@@ -63,6 +63,18 @@ class Stage {
     return port_.stage().subspan(at, count);
   }
 
+  /// Where own user data can be used without copies to and from the stage: in the local store, or otherwise at
+  /// hand; or null.
+  [[nodiscard]] std::byte* in_place(ConstUserAddress user, const Stride& stride, std::uint64_t bytes) {
+    if (!stride.contiguous()) return nullptr;
+    if constexpr (port::UserMemoryAtHand<P>) return const_cast<std::byte*>(user);
+    if constexpr (port::UserMemoryInPlace<P>) {
+      const auto offset = port_.in_place(user, static_cast<std::uint32_t>(bytes));
+      if (offset) return port_.stage().data() + static_cast<std::int32_t>(*offset);
+    }
+    return nullptr;
+  }
+
   /// Own user memory to the own stage.
   void load(ConstUserAddress from, port::StageOffset to, std::uint32_t bytes, port::Tag tag) {
     load_by([this](auto user, auto at, auto count, auto t) { port_.copy_in(user, at, count, t); }, from, to, bytes,

@@ -96,15 +96,8 @@ class EagerOperands {
     first_ = start_;
   }
 
-  /// Where user data are if that is in the local store, or otherwise at hand; or null.
   [[nodiscard]] std::byte* in_place(typename P::ConstUserAddress user, const Stride& stride) {
-    if (!stride.contiguous()) return nullptr;
-    if constexpr (port::UserMemoryAtHand<P>) return const_cast<std::byte*>(user);
-    if constexpr (port::UserMemoryInPlace<P>) {
-      const auto offset = me_.port.in_place(user, bytes());
-      if (offset) return me_.port.stage().data() + static_cast<std::int32_t>(*offset);
-    }
-    return nullptr;
+    return me_.stage.in_place(user, stride, bytes());
   }
   void move(const std::byte* from, std::byte* to) {
     if (from != to) kernels::copy(to, from, bytes(), kernels::Audience::self);
