@@ -122,8 +122,8 @@ bool Matcher::release_channel(const Receiver& receiver, const Channel& channel, 
 
 void Matcher::pair_up(const Channel& channel, Queue& queue) {
   while (!queue.sends.empty() && !queue.receives.empty()) {
-    ++matched_;
-    if (queue.sends.front().bytes != queue.receives.front().bytes) ++mismatched_;
+    ++counts_.matched;
+    if (queue.sends.front().bytes != queue.receives.front().bytes) ++counts_.mismatched;
     sink_(channel, queue.sends.front(), queue.receives.front());
     queue.sends.pop_front();
     queue.receives.pop_front();
@@ -135,7 +135,7 @@ void Matcher::pair_up(const Channel& channel, Queue& queue) {
 void Matcher::make_room() {
   if (held_ < capacity_) return;
   for (auto& [rank, receiver] : receivers_) {
-    dropped_ += receiver.open;
+    counts_.dropped += receiver.open;
     held_ -= receiver.open;
     receiver.open = 0;
     receiver.wild.clear();
@@ -144,7 +144,7 @@ void Matcher::make_room() {
   }
   if (held_ < capacity_) return;
   for (auto& [channel, queue] : queues_) {
-    dropped_ += queue.sends.size() + queue.receives.size();
+    counts_.dropped += queue.sends.size() + queue.receives.size();
     held_ -= queue.sends.size() + queue.receives.size();
     queue.sends.clear();
     queue.receives.clear();
@@ -155,16 +155,21 @@ void Matcher::finish() {
   for (auto& [rank, receiver] : receivers_) release(rank, true);
 }
 
-std::uint64_t Matcher::unmatched_sends() const {
-  std::uint64_t sum = 0;
-  for (const auto& [channel, queue] : queues_) sum += queue.sends.size();
-  return sum;
+MatchCounts Matcher::counts() const {
+  MatchCounts counts = counts_;
+  for (const auto& [channel, queue] : queues_) {
+    counts.unmatched_sends += queue.sends.size();
+    counts.unmatched_receives += queue.receives.size() + queue.unreleased.size();
+  }
+  return counts;
 }
 
-std::uint64_t Matcher::unmatched_receives() const {
-  std::uint64_t sum = 0;
-  for (const auto& [channel, queue] : queues_) sum += queue.receives.size() + queue.unreleased.size();
-  return sum;
+void MatchCounts::add(const MatchCounts& other) {
+  matched += other.matched;
+  mismatched += other.mismatched;
+  dropped += other.dropped;
+  unmatched_sends += other.unmatched_sends;
+  unmatched_receives += other.unmatched_receives;
 }
 
 }  // namespace corewise::profile

@@ -58,6 +58,17 @@ struct Post {
   std::int32_t tag = 0;
 };
 
+/// What became of the messages.
+struct MatchCounts {
+  std::uint64_t matched = 0;
+  std::uint64_t mismatched = 0;  ///< of them, pairs of different sizes
+  std::uint64_t dropped = 0;     ///< given up for want of memory
+  std::uint64_t unmatched_sends = 0;
+  std::uint64_t unmatched_receives = 0;
+
+  void add(const MatchCounts& other);
+};
+
 class Matcher {
  public:
   using Sink = std::function<void(const Channel&, const SentMessage&, const ReceivedMessage&)>;
@@ -75,11 +86,7 @@ class Matcher {
   /// No more records: what is held back is released.
   void finish();
 
-  [[nodiscard]] std::uint64_t matched() const { return matched_; }
-  [[nodiscard]] std::uint64_t mismatched() const { return mismatched_; }  ///< of them, pairs of different sizes
-  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }        ///< given up for the capacity
-  [[nodiscard]] std::uint64_t unmatched_sends() const;
-  [[nodiscard]] std::uint64_t unmatched_receives() const;
+  [[nodiscard]] MatchCounts counts() const;
   [[nodiscard]] std::size_t held() const { return held_; }
 
  private:
@@ -112,9 +119,7 @@ class Matcher {
   std::map<int, Receiver> receivers_;
   std::size_t held_ = 0;
   std::uint64_t sequence_ = 0;
-  std::uint64_t matched_ = 0;
-  std::uint64_t mismatched_ = 0;
-  std::uint64_t dropped_ = 0;
+  MatchCounts counts_;  ///< but for what is unmatched
 };
 
 }  // namespace corewise::profile

@@ -27,13 +27,7 @@ MessageWaits::MessageWaits(PreparedWorld& world, WaitLedger& ledger, CauseLedger
 
 MatchCounts MessageWaits::counts() const {
   MatchCounts sum;
-  for (const Matcher& each : matchers_) {
-    sum.matched += each.matched();
-    sum.mismatched += each.mismatched();
-    sum.dropped += each.dropped();
-    sum.unmatched_sends += each.unmatched_sends();
-    sum.unmatched_receives += each.unmatched_receives();
-  }
+  for (const Matcher& each : matchers_) sum.add(each.counts());
   return sum;
 }
 

@@ -24,15 +24,6 @@ struct CompletingCall {
   std::uint64_t group = 0;  ///< 0: it has completed no receive yet
 };
 
-/// What became of the messages.
-struct MatchCounts {
-  std::uint64_t matched = 0;
-  std::uint64_t mismatched = 0;  ///< of them, pairs of different sizes
-  std::uint64_t dropped = 0;     ///< given up for want of memory
-  std::uint64_t unmatched_sends = 0;
-  std::uint64_t unmatched_receives = 0;
-};
-
 class MessageWaits {
  public:
   /// `causes` nullptr: waits go to `ledger`; otherwise causes are collected and there are no waits.

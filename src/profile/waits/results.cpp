@@ -124,11 +124,7 @@ void WaitSums::add(const WaitSums& other) {
   for (const auto& [place, sum] : other.waits) waits[place].add(sum);
   for (const auto& [key, sum] : other.arrivals) arrivals[key].add(sum);
   phases.insert(other.phases.begin(), other.phases.end());
-  messages.matched += other.messages.matched;
-  messages.mismatched += other.messages.mismatched;
-  messages.dropped += other.messages.dropped;
-  messages.unmatched_sends += other.messages.unmatched_sends;
-  messages.unmatched_receives += other.messages.unmatched_receives;
+  messages.add(other.messages);
   collectives += other.collectives;
   incomplete_collectives += other.incomplete_collectives;
   contradictions += other.contradictions;
