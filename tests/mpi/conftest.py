@@ -210,6 +210,12 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
     return find_mpi(request.param)
 
 
+@pytest.fixture(params=BOTH)
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of each in turn."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def mpi_abi() -> Mpi:
     """The standard ABI of MPI-5 (mpi_abi.h, libmpi_abi), as MPICH implements it."""

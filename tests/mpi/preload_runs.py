@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -36,6 +37,12 @@ FLAGS = (
     "-Wno-stringop-overread",  # Open MPI's MPI_UNWEIGHTED
     "-fno-optimize-sibling-calls",
 )
+COREWISE = (
+    sys.executable,
+    "-c",
+    "import sys; from corewise.cli.main import execute; sys.exit(execute(sys.argv[1:]))",
+)
+"""The command line in a process of its own."""
 _pool = ThreadPoolExecutor(2)
 _folder = Path(tempfile.mkdtemp(prefix="corewise-preload-"))
 _built: dict[tuple[str, str], Future[Path]] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from installed_tool import corewise, document
-from preload_runs import MPI_NAMES, SOURCES, described, preload, program
+from preload_runs import SOURCES, described, preload, program
 from trace_decoder import decode_folder
 
 from corewise.analysis.profile.findings import find_out
@@ -22,12 +22,6 @@ from corewise.mpi import launch
 pytestmark = pytest.mark.first_test
 
 SOURCE = (SOURCES / "broken.c").read_text().splitlines()
-
-
-@pytest.fixture(params=MPI_NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    """An MPI."""
-    return str(request.param)
 
 
 def line(mark: str) -> str:

@@ -7,18 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from preload_runs import MPI_NAMES, program, record
+from preload_runs import program, record
 from trace_decoder import Trace
 
 LARGE, INT = 20000, 4
 Event = tuple[str, str, int, int, int]
-
-
-@pytest.fixture(params=MPI_NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    """An MPI."""
-    return str(request.param)
 
 
 def run(name: str, scenario: str, folder: Path, ranks: int = 2) -> list[Trace]:

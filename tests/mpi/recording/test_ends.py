@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from preload_runs import (
     KNOWN_CALLS,
-    MPI_NAMES,
     SUDDEN,
     Traced,
     assert_known_calls,
@@ -23,12 +22,6 @@ from preload_runs import (
     record,
 )
 from trace_decoder import NO_PEER, PROC_NULL, Trace, decode, decode_folder
-
-
-@pytest.fixture(params=MPI_NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    """An MPI."""
-    return str(request.param)
 
 
 def end_as(name: str, how: str, folder: Path, ranks: int = 2) -> Traced:

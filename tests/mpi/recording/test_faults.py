@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from preload_runs import MPI_NAMES, SUDDEN, assert_known_calls, library, program, record
+from preload_runs import SUDDEN, assert_known_calls, library, program, record
 from trace_decoder import PROC_NULL, Trace
 
 FAULT_CALLS = 40_000
@@ -21,12 +21,6 @@ SMALL = "4 KiB"
 THREAD = {"COREWISE_TRACE_MODE": "thread", "COREWISE_TRACE_BUFFER": SMALL}
 MODES = {"drain": {"COREWISE_TRACE_MODE": "drain", "COREWISE_TRACE_BUFFER": SMALL}, "thread": THREAD}
 MODE_NUMBERS = {"drain": 0, "flight": 1, "thread": 2}
-
-
-@pytest.fixture(params=MPI_NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    """An MPI."""
-    return str(request.param)
 
 
 @pytest.mark.parametrize("how", ["kill", "segv", "abort", "_exit", "exec"])

@@ -144,3 +144,33 @@ def test_the_cache_where_nothing_can_be_run(tmp_path: Path, monkeypatch: pytest.
     barred.append(Path("/"))
     with pytest.raises(RunError, match=r"noexec.*set XDG_CACHE_HOME"):
         build.cache_root()
+
+
+def test_cache_that_the_loader_could_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LD_PRELOAD cannot hold a path with a space or a colon."""
+    for folder in ("with space", "with:colon"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / folder))
+        assert not set(" :") & set(str(build.cache_root()))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "plain"))
+    assert build.cache_root() == tmp_path / "plain" / "corewise"
+
+
+def test_cache_in_a_folder_that_others_can_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who could put a library there would run in the user's programs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "with space"))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    folder = tmp_path / f"corewise-{os.getuid()}"
+    assert build.cache_root() == folder
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert build.cache_root() == folder
+    folder.chmod(0o770)
+    with pytest.raises(RunError, match="only you"):
+        build.cache_root()
+    folder.rename(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").chmod(0o700)
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match="only you"):
+        build.cache_root()
+    folder.unlink()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "with space"))
+    assert not set(" :") & set(str(build.cache_root()))
