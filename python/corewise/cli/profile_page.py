@@ -18,7 +18,7 @@ with late.imports():
     from corewise.analysis.profile.call_graph import call_tree
     from corewise.analysis.profile.findings import Run
     from corewise.analysis.profile.levels import rank_places
-    from corewise.analysis.profile.tables import ProfileAnalysis
+    from corewise.analysis.profile.rows import ProfileAnalysis
     from corewise.analysis.profile.timeline import read_timeline
     from corewise.data.events import Selection, load_events
     from corewise.data.machines import HOST, load_machine

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from corewise._core import Match
 from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.findings import Findings
-from corewise.analysis.profile.tables import ProfileAnalysis
+from corewise.analysis.profile.rows import ProfileAnalysis
 
 
 def call_rows(analysis: ProfileAnalysis, top: int) -> list[dict[str, object]]:

@@ -19,7 +19,7 @@ from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.accelerated import AcceleratedRow
 from corewise.analysis.profile.findings import Efficiency, Findings
 from corewise.analysis.profile.hangs import RankState, RunEnd
-from corewise.analysis.profile.tables import CallRow, ProfileAnalysis, RankRow, SectionRow
+from corewise.analysis.profile.rows import CallRow, ProfileAnalysis, RankRow, SectionRow
 from corewise.data.quantities import (
     bytes_text,
     count_text,

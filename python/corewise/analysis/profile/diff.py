@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from corewise.analysis.profile.cells import matrix_cells
 from corewise.analysis.profile.matrix import build_matrix
-from corewise.analysis.profile.tables import ProfileAnalysis, analyse_profile, starts_or_stops
+from corewise.analysis.profile.rows import ProfileAnalysis
+from corewise.analysis.profile.tables import analyse_profile, starts_or_stops
 from corewise.data.profile import Profile
 from corewise.errors import InputError
 

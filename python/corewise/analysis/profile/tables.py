@@ -10,345 +10,35 @@ SPDX-License-Identifier: BSD-3-Clause
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corewise._core import Machine, PairDifference, Pattern, RankSummary, Section, World, procedure_facts
-from corewise.analysis.pattern import PatternSummary, summarise_pattern
-from corewise.analysis.profile.accelerated import AcceleratedRow
+from corewise._core import Machine, RankSummary, Section, World, procedure_facts
+from corewise.analysis.pattern import summarise_pattern
 from corewise.analysis.profile.cells import sum_in_blocks
-from corewise.analysis.profile.hangs import FINISHED, RunEnd, explain_end
+from corewise.analysis.profile.completeness import consistency_of, ending_of, warnings_of
+from corewise.analysis.profile.hangs import explain_end
+from corewise.analysis.profile.rows import (
+    CallRow,
+    CommRow,
+    DatatypeRow,
+    OtherTraffic,
+    ProfileAnalysis,
+    RankRow,
+    SectionRow,
+    SiteRow,
+    SizeRow,
+)
 from corewise.data.profile import Profile, datatype_text
-from corewise.data.quantities import count_text, cpu_list, share_text
+from corewise.data.quantities import count_text, cpu_list
 from corewise.data.symbols.addresses import call_site_text, object_state
-
-_NAMED_PAIRS = 4
-MOSTLY_MPI = 0.5
-"""With less of the run in MPI, most of it is computing."""
 
 
 def starts_or_stops(procedure: str) -> bool:
     """Whether an MPI procedure starts or stops MPI."""
     return procedure_facts(procedure).sort == "startup"
-
-
-@dataclass(frozen=True)
-class CallRow:
-    """One MPI procedure over all ranks.
-
-    Attributes
-    ----------
-    procedure : str
-        Its MPI name.
-    calls, misses : int
-        Calls, and how many of them were tests or probes that found nothing.
-    ranks : int
-        That called it.
-    time_ns, mean_ns, longest_ns : float
-        Total, per call, and longest, without polling.
-    polling_ns : float
-        Spans of repeated tests and probes that found nothing: an upper bound, the program's own work
-        included.
-    mpi_share, run_share : float or None
-        Of all ranks' time in MPI, and of the whole run's, both without start and stop; None for those
-        themselves.
-    imbalance : float
-        The slowest rank's time over the mean of all ranks.
-    slowest : int or None
-        The rank that spent most time in it; None where none stands out, because all spent the same.
-    lost : float
-        The part of the slowest rank's time that it would not spend if all spent the mean: 0 is balanced, 0.5
-        says that half of it is imbalance.
-    bytes : int
-        Sent, received or contributed.
-    """
-
-    procedure: str
-    calls: int
-    misses: int
-    ranks: int
-    time_ns: float
-    mean_ns: float
-    longest_ns: float
-    polling_ns: float
-    mpi_share: float | None
-    run_share: float | None
-    imbalance: float
-    slowest: int | None
-    lost: float
-    bytes: int
-
-
-@dataclass(frozen=True)
-class SectionRow:
-    """A phase, or all visits of a region, over all ranks.
-
-    Attributes
-    ----------
-    name : str
-        Empty for what came before the first phase.
-    ranks : int
-        That were in it.
-    entered, unclosed : int
-        Visits of all ranks, and how many of them were never left.
-    wall_ns, longest_ns : float
-        Mean over those ranks, and of the rank that was in it longest. Starting and stopping MPI is left out.
-    slowest : int
-        That rank.
-    mpi_ns, share : float
-        Mean time in MPI calls, and what part of `wall_ns` that is.
-    sent_bytes, received_bytes, collective_bytes, one_sided_bytes, file_bytes : int
-        Of all ranks; collectives as the calls say, not as modelled.
-    """
-
-    name: str
-    ranks: int
-    entered: int
-    unclosed: int
-    wall_ns: float
-    longest_ns: float
-    slowest: int
-    mpi_ns: float
-    share: float
-    calls: int
-    sent_bytes: int
-    received_bytes: int
-    collective_bytes: int
-    one_sided_bytes: int
-    file_bytes: int
-
-
-@dataclass(frozen=True)
-class OtherTraffic:
-    """What is neither point-to-point nor collective, of all ranks.
-
-    Attributes
-    ----------
-    put_bytes, put_count, get_bytes, get_count : int
-        One-sided.
-    read_bytes, written_bytes : int
-        Of files, through MPI.
-    """
-
-    put_bytes: int
-    put_count: int
-    get_bytes: int
-    get_count: int
-    read_bytes: int
-    written_bytes: int
-
-    @property
-    def any(self) -> bool:
-        """Whether there was any of it."""
-        return bool(self.put_count or self.get_count or self.read_bytes or self.written_bytes)
-
-
-@dataclass(frozen=True)
-class SiteRow:
-    """One place in the program that calls MPI, over all ranks.
-
-    Attributes
-    ----------
-    where : str
-        ``function (file.c:42)``; ``function+0x1c`` without debug information, ``program+0x1234`` where the
-        function is unknown.
-    object : str
-        Path of the program or library.
-    file_offset : int
-        Of the return address in it.
-    changed : bool
-        The file was modified after the run: it names no function.
-    """
-
-    where: str
-    object: str
-    file_offset: int
-    changed: bool
-    procedure: str
-    ranks: int
-    calls: int
-    time_ns: float
-    polling_ns: float
-    bytes: int
-
-
-@dataclass(frozen=True)
-class RankRow:
-    """One rank.
-
-    Attributes
-    ----------
-    ending : str
-        ``finalized``, ``aborted``, ``running`` (never finished) or ``missing`` (left no readable file).
-    wall_ns : float
-        Between the end of MPI_Init and the start of MPI_Finalize, as far as those were recorded.
-    mpi_ns, share : float
-        In MPI calls except start and stop, and what part of `wall_ns` that is (over 1 with several threads).
-    startup_ns : float
-        In starting and stopping MPI.
-    cpus : str
-        Processing units it might run on, as ``0-3,8``; `moved` says that the list changed during the run.
-    """
-
-    rank: int
-    ending: str
-    abort_code: int
-    host: str
-    threads: int
-    wall_ns: float
-    mpi_ns: float
-    share: float
-    startup_ns: float
-    polling_ns: float
-    sent_bytes: int
-    received_bytes: int
-    records: int
-    cpus: str
-    moved: bool
-
-
-@dataclass(frozen=True)
-class SizeRow:
-    """Messages from `low_bytes` to `high_bytes`."""
-
-    low_bytes: int
-    high_bytes: int
-    messages: int
-    bytes: int
-    collective_calls: int
-    collective_bytes: int
-
-
-@dataclass(frozen=True)
-class DatatypeRow:
-    """What was sent, and contributed to collectives, of one datatype.
-
-    `elements` are of the messages: bytes over the datatype's size.
-    """
-
-    name: str
-    size_bytes: int
-    extent_bytes: int
-    derived: bool
-    messages: int
-    elements: int
-    bytes: int
-    collective_calls: int
-    collective_bytes: int
-
-
-@dataclass(frozen=True)
-class CommRow:
-    """One communicator's traffic."""
-
-    name: str
-    size: int
-    remote_size: int
-    messages: int
-    bytes: int
-    collective_bytes: int
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How the run ended.
-
-    Attributes
-    ----------
-    finished : bool
-        Every rank reached the end of MPI_Finalize.
-    statement : str
-        One sentence for people.
-    """
-
-    finished: bool
-    statement: str
-
-
-@dataclass(frozen=True)
-class Consistency:
-    """Whether what was sent is what arrived.
-
-    Attributes
-    ----------
-    pairs : int
-        Pairs of ranks that exchanged messages.
-    differing : tuple
-        The `PairDifference` of every pair whose two ends disagree.
-    statement : str
-        One sentence for people.
-    """
-
-    pairs: int
-    differing: tuple[PairDifference, ...]
-    statement: str
-
-
-@dataclass(frozen=True)
-class ProfileAnalysis:
-    """Everything that a report shows of the main world.
-
-    `end` says where every rank of a run was that did not finish. `functions` counts records of functions
-    entered and left; `stopped` has (rank, stops, nanoseconds)
-    of every rank whose program switched recording off. `accelerated` is not in the trace: who read the
-    counts of the accelerate library puts it there.
-    """
-
-    profile: Profile
-    world: World
-    pattern: Pattern
-    summary: PatternSummary
-    ending: Ending
-    records: int
-    wall_ns: float
-    startup_ns: float
-    calls: tuple[CallRow, ...]
-    sites: tuple[SiteRow, ...]
-    ranks: tuple[RankRow, ...]
-    sizes: tuple[SizeRow, ...]
-    communicators: tuple[CommRow, ...]
-    phases: tuple[SectionRow, ...]
-    regions: tuple[SectionRow, ...]
-    other: OtherTraffic
-    functions: int
-    stopped: tuple[tuple[int, int, float], ...]
-    consistency: Consistency
-    collective_bytes: int
-    one_sided_bytes: int
-    imbalance: float
-    warnings: tuple[str, ...]
-    accelerated: tuple[AcceleratedRow, ...] = ()
-    end: RunEnd = FINISHED
-    datatypes: tuple[DatatypeRow, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """Ranks came, but nothing was recorded."""
-        return self.records == 0
-
-    @property
-    def mpi_share(self) -> float:
-        """What part of the run all ranks spent in MPI, both without start and stop; 0 where nobody knows."""
-        run_ns = sum(row.wall_ns for row in self.ranks)
-        return sum(row.mpi_ns for row in self.ranks) / run_ns if run_ns > 0 else 0.0
-
-    @property
-    def balance(self) -> str:
-        """One sentence on where the time went; empty where no call was timed."""
-        if self.mpi_share <= 0:
-            return ""
-        spent = f"{share_text(self.mpi_share)} of the run in MPI"
-        return (
-            f"{spent}: most of the time goes into computing (use a CPU profiler)" if self.computing else spent
-        )
-
-    @property
-    def computing(self) -> bool:
-        """Whether most of the run is not MPI's."""
-        return 0 < self.mpi_share < MOSTLY_MPI
 
 
 def analyse_profile(profile: Profile) -> ProfileAnalysis:
@@ -362,7 +52,7 @@ def analyse_profile(profile: Profile) -> ProfileAnalysis:
         world=world,
         pattern=pattern,
         summary=summarise_pattern(pattern),
-        ending=_ending(world, ranks, profile.meta.exit_status is not None),
+        ending=ending_of(world, ranks, profile.meta.exit_status is not None),
         records=sum(row.records for row in ranks),
         wall_ns=max((rank.wall_ns for rank in world.ranks), default=0.0),
         startup_ns=_mean([row.startup_ns for row in present]),
@@ -376,11 +66,11 @@ def analyse_profile(profile: Profile) -> ProfileAnalysis:
         other=_other(world),
         functions=sum(rank.functions for rank in world.ranks),
         stopped=tuple((rank.rank, rank.stops, rank.stopped_ns) for rank in world.ranks if rank.stops),
-        consistency=_consistency(world),
+        consistency=consistency_of(world),
         collective_bytes=collective_bytes(world),
         one_sided_bytes=int(world.coordinates("put")[2].sum() + world.coordinates("get")[2].sum()),
         imbalance=_ratio([row.mpi_ns for row in present]),
-        warnings=_warnings(profile, world),
+        warnings=warnings_of(profile, world),
         end=explain_end(world),
         datatypes=_datatype_rows(world),
     )
@@ -654,172 +344,7 @@ def _missing(rank: int) -> RankRow:
     return RankRow(rank, "missing", 0, "", 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, "", False)
 
 
-# ---- how it ended ----------------------------------------------------------------------------------------
-
-
-def _ending(world: World, ranks: Sequence[RankRow], over: bool) -> Ending:
-    unfinished = [row.rank for row in ranks if row.ending == "running"]
-    aborted = [row for row in ranks if row.ending == "aborted"]
-    missing = [row.rank for row in ranks if row.ending == "missing"]
-    if not unfinished and not aborted and not missing:
-        return Ending(True, f"finished: {_all(world.size)} reached the end of MPI_Finalize")
-    parts = []
-    if aborted:
-        codes = ", ".join(sorted({str(row.abort_code) for row in aborted}))
-        parts.append(f"{_ranks([row.rank for row in aborted])} called MPI_Abort (code {codes})")
-    if unfinished:
-        parts.append(_unfinished(unfinished, explained=bool(aborted), over=over))
-    if missing:
-        parts.append(f"{_ranks(missing)} left no readable trace")
-    kept = f"all {count_text(sum(row.records for row in ranks))} records up to then are here"
-    if missing or any(_lost_bytes(rank) for rank in world.ranks):
-        kept = f"{count_text(sum(row.records for row in ranks))} records are here"
-    return Ending(False, f"did not finish: {'; '.join(parts)}; {kept}")
-
-
-def _unfinished(unfinished: Sequence[int], explained: bool, over: bool) -> str:
-    """Which of them died first cannot be told: the one that waited longest has the oldest last record."""
-    if explained:
-        return f"{_ranks(unfinished)} ended with it"
-    running = "" if over else " or is still running" if len(unfinished) == 1 else " or are still running"
-    return f"{_ranks(unfinished)} ended without MPI_Finalize{running}"
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    text = cpu_list(sorted(ranks))
-    return f"rank {text}" if len(ranks) == 1 else f"ranks {text}"
-
-
-def _all(size: int) -> str:
-    return "the one rank" if size == 1 else f"all {size} ranks"
-
-
-def _lost_bytes(rank: RankSummary) -> int:
-    losses = rank.losses
-    return int(losses.record_bytes + losses.missing_bytes + losses.overwritten_bytes + losses.damaged_blocks)
-
-
-# ---- warnings --------------------------------------------------------------------------------------------
-
-_LOSSES = (
-    ("record_bytes", "bytes of records lost: the file system was full"),
-    (
-        "missing_bytes",
-        "bytes missing at the trace file's end: cut short, or the file system was full",
-    ),
-    ("damaged_blocks", "damaged blocks in the trace file"),
-    ("overwritten_bytes", "bytes of older records given up (flight recorder)"),
-    ("requests", "requests did not fit in the table: their arrival is unknown"),
-    ("sites", "calls whose call site did not fit in the table"),
-    ("communicators", "communicators beyond the trace's index"),
-    ("nested", "events dropped because a signal handler interrupted the recorder"),
-    ("bad_peers", "records name a rank that does not exist"),
-    ("names", "records of regions and phases whose name did not fit in the table"),
-    ("functions", "records of functions that could not be kept before MPI_Init"),
-)
-
-
-def _warnings(profile: Profile, world: World) -> tuple[str, ...]:
-    warnings = list(profile.problems)
-    for name, what in _LOSSES:
-        lost = {rank.rank: int(getattr(rank.losses, name)) for rank in world.ranks}
-        losers = [rank for rank, value in lost.items() if value]
-        if losers:
-            warnings.append(f"{_ranks(losers)}: {count_text(sum(lost.values()))} {what}")
-    warnings.extend(_clock_warnings(world))
-    warnings.extend(_choice_warnings(world))
-    outside = sum(rank.outside_sent_bytes + rank.outside_received_bytes for rank in world.ranks)
-    if outside:
-        warnings.append(
-            f"{count_text(outside)} bytes to or from processes of other worlds are not in the matrix"
-        )
-    unmodelled = sum(rank.unmodelled_bytes for rank in world.ranks)
-    if unmodelled:
-        warnings.append(f"{count_text(unmodelled)} bytes of collectives are not in the collective matrix")
-    if len(profile.worlds) > 1:
-        others = ", ".join(f"{other.name} ({other.size} ranks)" for other in profile.worlds[1:])
-        warnings.append(f"shown is the main world; this profile also holds {others}")
-    status = profile.meta.exit_status
-    if status:
-        warnings.append(f"the launcher ended with exit status {status}")
-    return tuple(warnings)
-
-
-_KINDS = (
-    (1, "calls that move nothing"),
-    (2, "point-to-point messages"),
-    (4, "collectives"),
-    (8, "one-sided data"),
-    (16, "files"),
-    (64, "regions and phases"),
-    (128, "call sites"),
-)
-
-
-def _choice_warnings(world: World) -> list[str]:
-    """What is not in the tables because nobody asked for it."""
-    left_out = [
-        what for bit, what in _KINDS if world.ranks and not any(rank.kinds & bit for rank in world.ranks)
-    ]
-    found = [f"not recorded, as asked: {', '.join(left_out)}"] if left_out else []
-    stopped = [rank for rank in world.ranks if rank.stops]
-    if stopped:
-        longest = max(stopped, key=lambda rank: rank.stopped_ns)
-        part = share_text(longest.stopped_ns / longest.wall_ns) if longest.wall_ns > 0 else "all"
-        found.append(
-            f"{_ranks([rank.rank for rank in stopped])}: the program stopped recording; at most {part} of a "
-            f"rank's time is not in the tables (rank {longest.rank})"
-        )
-    return found
-
-
-def _clock_warnings(world: World) -> list[str]:
-    unknown = [rank.rank for rank in world.ranks if not rank.clock_known]
-    rough = [rank.rank for rank in world.ranks if rank.clock_known and not rank.clock_precise]
-    found = []
-    if unknown:
-        found.append(f"{_ranks(unknown)}: the clock was never calibrated: times are clock ticks")
-    if rough:
-        found.append(f"{_ranks(rough)}: the clock was calibrated over less than 10 ms: times are rough")
-    return found
-
-
-# ---- traffic ---------------------------------------------------------------------------------------------
-
-
-def _consistency(world: World) -> Consistency:
-    pairs = len(world.coordinates("sent")[0])
-    differing = tuple(world.differences())
-    if not differing:
-        statement = (
-            f"what was sent arrived: {pairs} pairs agree in bytes and messages" if pairs else "no messages"
-        )
-        return Consistency(pairs, differing, statement)
-    statement = f"{len(differing)} of {max(pairs, len(differing))} pairs differ: {_difference(differing)}"
-    return Consistency(pairs, differing, statement)
-
-
-def _difference(differing: Sequence[PairDifference]) -> str:
-    lost = [(pair, pair.sent_bytes - pair.received_bytes) for pair in differing]
-    parts = (
-        ("sent but not received", [(pair, size_bytes) for pair, size_bytes in lost if size_bytes > 0]),
-        ("received but not sent", [(pair, -size_bytes) for pair, size_bytes in lost if size_bytes < 0]),
-        (
-            "as many bytes, but not as many messages",
-            [(pair, 0) for pair, size_bytes in lost if size_bytes == 0],
-        ),
-    )
-    return "; ".join(f"{what}: {_pairs(pairs)}" for what, pairs in parts if pairs)
-
-
-def _pairs(pairs: Sequence[tuple[PairDifference, int]]) -> str:
-    """The largest differences by name, the others counted."""
-    ordered = sorted(pairs, key=lambda entry: (-entry[1], entry[0].sender, entry[0].receiver))
-    names = [f"{pair.sender}→{pair.receiver}" for pair, _ in ordered[:_NAMED_PAIRS]]
-    if len(ordered) > _NAMED_PAIRS:
-        names.append("...")
-    total = sum(size_bytes for _, size_bytes in ordered)
-    return f"{count_text(total)} B ({', '.join(names)})" if total else ", ".join(names)
+# ---- sizes and communicators -----------------------------------------------------------------------------
 
 
 def _size_rows(world: World) -> tuple[SizeRow, ...]:

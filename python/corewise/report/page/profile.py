@@ -14,7 +14,7 @@ from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.collectives import CollectiveSize
 from corewise.analysis.profile.findings import Findings
 from corewise.analysis.profile.levels import RankPlaces
-from corewise.analysis.profile.tables import ProfileAnalysis
+from corewise.analysis.profile.rows import ProfileAnalysis
 from corewise.analysis.profile.timeline import Timeline
 from corewise.analysis.profile.waits import WaitsSummary
 from corewise.report.page import matrix as matrix_section

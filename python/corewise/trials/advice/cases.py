@@ -16,7 +16,8 @@ from corewise.analysis.noise.spare import FEWEST_CORES, cores_of
 from corewise.analysis.placement.comparison import PlacementStudy, study_placements
 from corewise.analysis.profile.findings import findings_of, look_at
 from corewise.analysis.profile.findings.launching import cpus_by_host
-from corewise.analysis.profile.tables import ProfileAnalysis, analyse_profile, placement_scope
+from corewise.analysis.profile.rows import ProfileAnalysis
+from corewise.analysis.profile.tables import analyse_profile, placement_scope
 from corewise.base.quota import quota_cores
 from corewise.data.profile import Profile, load_profile
 from corewise.errors import InputError, RunError

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from corewise._core import World, procedure_facts
 from corewise.analysis.profile.findings.run import LEAST_SHARE
-from corewise.analysis.profile.tables import CallRow
+from corewise.analysis.profile.rows import CallRow
 from corewise.data.profile import load_profile
 from corewise.data.quantities import bytes_text, share_text
 from corewise.mpi.algorithms import FEWEST_RANKS, Choice, choice

@@ -14,7 +14,7 @@ from corewise._core import procedure_facts
 from corewise.analysis.placement.comparison import PlacementRow, PlacementStudy
 from corewise.analysis.profile.findings.finding import Finding
 from corewise.analysis.profile.findings.run import LEAST_SHARE, Run
-from corewise.analysis.profile.tables import CallRow
+from corewise.analysis.profile.rows import CallRow
 from corewise.data.quantities import bytes_text, number_text, share_text, time_text
 from corewise.data.tuned_hosts import HostCollectives
 from corewise.data.tuning import LEFT_TO_MPI, TuningRow

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corewise.analysis.profile.tables import RankRow
+from corewise.analysis.profile.rows import RankRow
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from functools import cached_property
 from corewise._core import procedure_facts
 from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.findings.efficiency import Efficiency, efficiency_of
-from corewise.analysis.profile.tables import ProfileAnalysis
+from corewise.analysis.profile.rows import ProfileAnalysis
 from corewise.analysis.profile.waits import WaitsSummary
 from corewise.data.tuned_hosts import HostCollectives
 

@@ -12,7 +12,8 @@ from corewise.analysis.placement.comparison import PlacementStudy
 from corewise.analysis.profile.findings import choices, launching, times
 from corewise.analysis.profile.findings.finding import Finding, Findings
 from corewise.analysis.profile.findings.run import LEAST_SHARE, Run
-from corewise.analysis.profile.tables import ProfileAnalysis, analyse_profile
+from corewise.analysis.profile.rows import ProfileAnalysis
+from corewise.analysis.profile.tables import analyse_profile
 from corewise.analysis.profile.waits import WaitsSummary, summarise_waits
 from corewise.data.profile import Profile, load_profile
 from corewise.data.quantities import share_text

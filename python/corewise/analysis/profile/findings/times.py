@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from corewise.analysis.profile.findings.finding import Finding
 from corewise.analysis.profile.findings.run import LEAST_SHARE, Run
-from corewise.analysis.profile.tables import MOSTLY_MPI
+from corewise.analysis.profile.rows import MOSTLY_MPI
 from corewise.analysis.profile.waits import WaitRow
 from corewise.data.quantities import bytes_text, count_text, share_text, time_text
 
