@@ -1,5 +1,5 @@
 // Certificate: a closed tree of branch and bound as a document that others can check. Owns its writing; its form is
-// docs/formats/certificate.md. The checker is python/corewise/analysis/placement/certificate.py, which shares no
+// docs/formats/certificate.md. The checker is python/corewise/analysis/placement/certificate, which shares no
 // code with the room. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

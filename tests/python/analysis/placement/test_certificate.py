@@ -12,14 +12,11 @@ import numpy as np
 import pytest
 
 from corewise import _core as core
-from corewise.analysis.placement.certificate import (
-    _in_steps,
-    _Limits,
-    _Node,
-    _Traffic,
-    _Walk,
-    check_certificate,
-)
+from corewise.analysis.placement.certificate import check_certificate
+from corewise.analysis.placement.certificate.cuts import _in_steps
+from corewise.analysis.placement.certificate.facts import Node, Traffic
+from corewise.analysis.placement.certificate.limits import Limits
+from corewise.analysis.placement.certificate.tree import Walk
 from corewise.base.documents import Fields, parse_json
 from corewise.data.machines import load_machine
 from corewise.errors import InputError, RunError
@@ -151,9 +148,9 @@ def test_phases_of_different_weights_are_not_exchanged():
         ring[rank, (rank + 1) % 4] = 12
     patterns = [core.Pattern.from_dense("ring", ring), core.Pattern.from_dense("back", ring.T.copy())]
     reflection = [0, 3, 2, 1]
-    _Traffic(patterns, [2.0, 2.0]).check_symmetry(reflection)
+    Traffic(patterns, [2.0, 2.0]).check_symmetry(reflection)
     with pytest.raises(RunError, match="rank_symmetries"):
-        _Traffic(patterns, [1.0, 2.0]).check_symmetry(reflection)
+        Traffic(patterns, [1.0, 2.0]).check_symmetry(reflection)
 
 
 def test_with_phases_branch_and_bound_agrees_with_enumeration():
@@ -375,7 +372,7 @@ def test_the_form_is_strict(grown):
     refused(document | {"objective": "hop-bytes"}, pattern, InputError, match="objective")
 
 
-class _Adversary(_Walk):
+class _Adversary(Walk):
     """Writes the tree itself: closes every branch for which the checker takes any reason."""
 
     def proves(self):
@@ -423,15 +420,15 @@ def test_no_forger_can_prove_more_than_the_optimum(seed):
         weights.append(0.3)
     least = core.Searcher(machine).search(patterns, weights=weights).evaluation.bottleneck_ns
     _, document = certified(machine, patterns, weights, method="branch-and-bound")
-    node, traffic = _Node(machine), _Traffic(patterns, weights)
+    node, traffic = Node(machine), Traffic(patterns, weights)
     document["order"] = draw.permutation(4).tolist()
     document["unit_symmetries"] = symmetries(len(machine.units), node.check_symmetry)
     document["rank_symmetries"] = symmetries(4, traffic.check_symmetry)
     for split in (-1, *draw.integers(0, len(document["cuts"]), 2).tolist()):
         above = document | {"split": split, "bound_ns": least * (1 + 1e-7)}
-        assert not _Adversary(above, node, traffic, _Limits(None, machine, 4)).proves()
+        assert not _Adversary(above, node, traffic, Limits(None, machine, 4)).proves()
     below = document | {"split": -1, "bound_ns": least * (1 - 1e-12)}
-    assert _Adversary(below, node, traffic, _Limits(None, machine, 4)).proves()
+    assert _Adversary(below, node, traffic, Limits(None, machine, 4)).proves()
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -446,9 +443,9 @@ def test_no_forger_can_prove_more_than_the_optimum_within_limits(seed):
     found = core.Searcher(machine).search(pattern, limits=limits, certify=True, method="branch-and-bound")
     assert found.proven_optimal and limits.hold(found.unit_of_rank)
     document = json.loads(found.certificate)
-    node, traffic = _Node(machine), _Traffic([pattern], None)
+    node, traffic = Node(machine), Traffic([pattern], None)
     checked = (
-        _Limits(parse_json(found.certificate, "c"), machine, 4) if limits.any else _Limits(None, machine, 4)
+        Limits(parse_json(found.certificate, "c"), machine, 4) if limits.any else Limits(None, machine, 4)
     )
     free = [rank for rank in draw.permutation(4).tolist() if rank not in dict(fixed)]
     document["order"] = [rank for rank, _ in fixed] + free
