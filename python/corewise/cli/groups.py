@@ -10,6 +10,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
 from corewise.errors import InputError, shortened
@@ -47,6 +48,18 @@ class Group(LeanGroup):
         rows = [(name, first_sentence(command.help or "")) for name, command in self.commands.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+def group_of(name: str, text: str) -> typer.Typer:
+    """A group of commands with a name and a help."""
+    return typer.Typer(
+        name=name,
+        cls=Group,
+        help=text,
+        no_args_is_help=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
 
 def first_sentence(text: str) -> str:

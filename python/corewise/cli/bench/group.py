@@ -23,7 +23,7 @@ from corewise.cli.bench import (
 )
 from corewise.cli.bench import copy as bench_copy
 from corewise.cli.bench import pack as bench_pack
-from corewise.cli.groups import Group
+from corewise.cli.groups import group_of
 
 SUBCOMMANDS: tuple[ModuleType, ...] = (
     sim,
@@ -56,14 +56,7 @@ Example:
 
 def register(app: typer.Typer) -> None:
     """Adds `bench` and its commands."""
-    group = typer.Typer(
-        name="bench",
-        cls=Group,
-        help=_HELP,
-        no_args_is_help=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+    group = group_of("bench", _HELP)
     for module in SUBCOMMANDS:
         module.register(group)
     app.add_typer(group)

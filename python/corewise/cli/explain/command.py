@@ -13,7 +13,7 @@ from corewise.base import late
 from corewise.cli import console
 from corewise.cli.explain import datatype as explain_datatype
 from corewise.cli.explain import settings as explain_settings
-from corewise.cli.groups import Group
+from corewise.cli.groups import group_of
 from corewise.errors import InputError, bad_field
 
 with late.imports():
@@ -62,14 +62,7 @@ _AS_JSON = typer.Option(False, "--json", help="Print one JSON object instead.")
 
 def register(app: typer.Typer) -> None:
     """Adds `explain` and what it explains."""
-    group = typer.Typer(
-        name="explain",
-        cls=Group,
-        help=_HELP,
-        no_args_is_help=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+    group = group_of("explain", _HELP)
     group.callback()(_group)
     group.command("collective", help=_COLLECTIVE_HELP)(collective)
     group.command("datatype", help=explain_datatype.HELP)(explain_datatype.datatype)

@@ -15,7 +15,7 @@ from corewise.base import late
 from corewise.base.files import check_folder as check_new_folder
 from corewise.base.files import check_target
 from corewise.cli import console, sweeps
-from corewise.cli.groups import Group
+from corewise.cli.groups import group_of
 from corewise.cli.papers import node as paper_node
 from corewise.cli.papers.show import check_folder, show_result
 from corewise.errors import InputError, RunError
@@ -190,14 +190,7 @@ def _seed(what: str) -> int:
 
 def register(app: typer.Typer) -> None:
     """Adds `paper` and its commands."""
-    group = typer.Typer(
-        name="paper",
-        cls=Group,
-        help=_HELP,
-        no_args_is_help=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+    group = group_of("paper", _HELP)
     for study in STUDIES:
         group.command(study.name, help=study.help)(study.command)
     group.command("all", help=_ALL)(everything)
