@@ -162,60 +162,19 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Mpi, P
         yield build
 
 
-@pytest.fixture(scope="session")
-def preload_library() -> Callable[[Mpi], Path]:
-    """Builds the recording preload for an MPI, once; a preload that cannot be built fails the test."""
+@cache
+def ours(mpi_name: str, kind: str) -> str:
+    """A library of ours for an MPI, built once; one that cannot be built fails the test."""
+    from corewise.mpi import build
+    from corewise.mpi.find import from_prefix
 
-    @cache
-    def build(name: str) -> Path:
-        from corewise.mpi.build import build_preload
-        from corewise.mpi.find import from_prefix
-
-        return build_preload(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
-
-    return lambda mpi: build(mpi.name)
+    make = getattr(build, f"build_{kind}")
+    return str(make(from_prefix(library(mpi_name).prefix, abi=mpi_name.endswith("_abi"))))
 
 
-@pytest.fixture(scope="session")
-def reorder_library() -> Callable[[Mpi], Path]:
-    """Builds the reorder library for an MPI, once."""
-
-    @cache
-    def build(name: str) -> Path:
-        from corewise.mpi.build import build_reorder
-        from corewise.mpi.find import from_prefix
-
-        return build_reorder(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
-
-    return lambda mpi: build(mpi.name)
-
-
-@pytest.fixture(scope="session")
-def packing_library() -> Callable[[Mpi], Path]:
-    """Builds the packing library for an MPI, once."""
-
-    @cache
-    def build(name: str) -> Path:
-        from corewise.mpi.build import build_packing
-        from corewise.mpi.find import from_prefix
-
-        return build_packing(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
-
-    return lambda mpi: build(mpi.name)
-
-
-@pytest.fixture(scope="session")
-def accelerate_library() -> Callable[[Mpi], Path]:
-    """Builds the accelerate library for an MPI, once."""
-
-    @cache
-    def build(name: str) -> Path:
-        from corewise.mpi.build import build_accelerate
-        from corewise.mpi.find import from_prefix
-
-        return build_accelerate(from_prefix(library(name).prefix, abi=name.endswith("_abi")))
-
-    return lambda mpi: build(mpi.name)
+def preloaded(mpi_name: str, *kinds: str) -> dict[str, str]:
+    """The variable by which ranks load libraries of ours."""
+    return {"LD_PRELOAD": ":".join(ours(mpi_name, kind) for kind in kinds)}
 
 
 @dataclass(frozen=True)
@@ -261,6 +220,26 @@ def plain_run(built: Callable[[Mpi, Program], Path]) -> Callable[[Mpi, Program, 
     return lambda mpi, program, n: run(mpi.name, program.name, n)
 
 
+@pytest.fixture(scope="session")
+def same_as_plain(
+    built: Callable[[Mpi, Program], Path], plain_run: Callable[[Mpi, Program, int], Outcome]
+) -> Callable[[str, str, int, dict[str, str]], None]:
+    """Runs a program whose ranks see some variables: it says the very same, and nothing of corewise."""
+
+    def run(mpi_name: str, name: str, n: int, ranks_env: dict[str, str]) -> None:
+        mpi, program = library(mpi_name), PROGRAMS[name]
+        plain = plain_run(mpi, program, n)
+        plain.check(program)
+        done = launch(mpi, program, built(mpi, program), n, ranks_env)
+        done.check(program)
+        assert "corewise" not in (done.out + done.err).lower()
+        # Where a program fails on purpose, what the launcher says of it varies from run to run.
+        if program.exit_status == 0:
+            assert done.lines() == plain.lines()
+
+    return run
+
+
 @pytest.mark.parametrize(("mpi_name", "name", "n"), _fewer_ranks_are_long(CASES))
 def test_plain(mpi_name: str, name: str, n: int, plain_run: Callable[[Mpi, Program, int], Outcome]) -> None:
     """The program says that the semantics hold."""
@@ -272,22 +251,11 @@ def test_preload(
     mpi_name: str,
     name: str,
     n: int,
-    plain_run: Callable[[Mpi, Program, int], Outcome],
-    built: Callable[[Mpi, Program], Path],
-    preload_library: Callable[[Mpi], Path],
+    same_as_plain: Callable[[str, str, int, dict[str, str]], None],
     tmp_path: Path,
 ) -> None:
     """Under the recording preload the program says so in the very same words, and was recorded."""
-    mpi, program = library(mpi_name), PROGRAMS[name]
-    plain = plain_run(mpi, program, n)
-    plain.check(program)
-    ranks_env = {"LD_PRELOAD": str(preload_library(mpi)), "COREWISE_TRACE_DIR": str(tmp_path)}
-    recorded = launch(mpi, program, built(mpi, program), n, ranks_env)
-    recorded.check(program)
-    assert "corewise" not in (recorded.out + recorded.err).lower()
-    # Where a program fails on purpose, what the launcher says of it varies from run to run.
-    if program.exit_status == 0:
-        assert recorded.lines() == plain.lines()
+    same_as_plain(mpi_name, name, n, {**preloaded(mpi_name, "preload"), "COREWISE_TRACE_DIR": str(tmp_path)})
     assert list(tmp_path.iterdir()), "nothing was recorded: the preload took no part in this run"
 
 
@@ -296,27 +264,17 @@ def test_reordered(
     mpi_name: str,
     name: str,
     n: int,
-    plain_run: Callable[[Mpi, Program, int], Outcome],
-    built: Callable[[Mpi, Program], Path],
-    preload_library: Callable[[Mpi], Path],
-    reorder_library: Callable[[Mpi], Path],
+    same_as_plain: Callable[[str, str, int, dict[str, str]], None],
     tmp_path: Path,
 ) -> None:
     """The launcher's rank 1 is the program's rank 0, and so on: the program says the same all the same."""
-    mpi, program = library(mpi_name), PROGRAMS[name]
-    plain = plain_run(mpi, program, n)
-    plain.check(program)
     launch_ranks = [(rank + 1) % n for rank in range(n)]
     ranks_env = {
-        "LD_PRELOAD": f"{preload_library(mpi)}:{reorder_library(mpi)}",
+        **preloaded(mpi_name, "preload", "reorder"),
         "COREWISE_TRACE_DIR": str(tmp_path),
         "COREWISE_REORDER": f"order:{','.join(map(str, launch_ranks))}",
     }
-    reordered = launch(mpi, program, built(mpi, program), n, ranks_env)
-    reordered.check(program)
-    assert "corewise" not in (reordered.out + reordered.err).lower()
-    if program.exit_status == 0:
-        assert reordered.lines() == plain.lines()
+    same_as_plain(mpi_name, name, n, ranks_env)
     answer = tmp_path / "reorder.json"
     assert answer.exists() == (name not in NO_WORLD)
     if answer.exists():
@@ -339,52 +297,31 @@ def test_packing(
     name: str,
     n: int,
     all_three: bool,
-    plain_run: Callable[[Mpi, Program, int], Outcome],
-    built: Callable[[Mpi, Program], Path],
-    preload_library: Callable[[Mpi], Path],
-    reorder_library: Callable[[Mpi], Path],
-    packing_library: Callable[[Mpi], Path],
+    same_as_plain: Callable[[str, str, int, dict[str, str]], None],
     tmp_path: Path,
 ) -> None:
     """Our loops move every non-contiguous message, and the program says the same; also behind the others.
 
     On MPICH such messages are packed, on Open MPI its own engine uses our loops.
     """
-    mpi, program = library(mpi_name), PROGRAMS[name]
-    plain = plain_run(mpi, program, n)
-    plain.check(program)
-    before = [preload_library(mpi), reorder_library(mpi)] if all_three else []
+    before = ("preload", "reorder") if all_three else ()
     order = ",".join(map(str, reversed(range(n))))
     traced = {"COREWISE_TRACE_DIR": str(tmp_path), "COREWISE_REORDER": f"order:{order}"} if all_three else {}
-    ranks_env = {
-        "LD_PRELOAD": ":".join(map(str, [*before, packing_library(mpi)])),
-        "COREWISE_PACKING": "always",
-        **traced,
-    }
-    packed = launch(mpi, program, built(mpi, program), n, ranks_env)
-    packed.check(program)
-    assert "corewise" not in (packed.out + packed.err).lower()
-    if program.exit_status == 0:
-        assert packed.lines() == plain.lines()
+    ranks_env = {**preloaded(mpi_name, *before, "packing"), "COREWISE_PACKING": "always", **traced}
+    same_as_plain(mpi_name, name, n, ranks_env)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_packing_without_memory(
-    name: str, plain_run: Callable[[Mpi, Program, int], Outcome], built: Callable[[Mpi, Program], Path]
+    name: str, same_as_plain: Callable[[str, str, int, dict[str, str]], None]
 ) -> None:
     """Where there is no memory for the entries of three requests and more, they are completed one by one."""
     from corewise.mpi.build import build_packing
     from corewise.mpi.find import from_prefix
 
-    mpi, program = library("mpich"), PROGRAMS[name]
-    n = program.ranks[-1]
-    poor = build_packing(from_prefix(mpi.prefix), definitions=("COREWISE_PACKING_NO_MEMORY",))
-    packed = launch(
-        mpi, program, built(mpi, program), n, {"LD_PRELOAD": str(poor), "COREWISE_PACKING": "always"}
-    )
-    packed.check(program)
-    if program.exit_status == 0:
-        assert packed.lines() == plain_run(mpi, program, n).lines()
+    poor = build_packing(from_prefix(library("mpich").prefix), definitions=("COREWISE_PACKING_NO_MEMORY",))
+    ranks_env = {"LD_PRELOAD": str(poor), "COREWISE_PACKING": "always"}
+    same_as_plain("mpich", name, PROGRAMS[name].ranks[-1], ranks_env)
 
 
 COLLECTIVES = ("collective", "icollective", "operator", "communicator", "intercomm", "topology", "session")
@@ -402,10 +339,10 @@ ACCELERATE_CASES = [
 ]
 
 
-def _accelerated(folder: Path, library: Path, *before: Path) -> dict[str, str]:
+def _accelerated(folder: Path, mpi_name: str, *before: str) -> dict[str, str]:
     """What makes the accelerate library do every collective that it can, from the second one on."""
     return {
-        "LD_PRELOAD": ":".join(map(str, [*before, library])),
+        **preloaded(mpi_name, *before, "accelerate"),
         "COREWISE_ACCELERATE": "always",
         "COREWISE_ACCELERATE_AFTER": "1",
         "COREWISE_TRACE_DIR": str(folder),
@@ -430,74 +367,42 @@ def test_accelerate(
     mpi_name: str,
     name: str,
     n: int,
-    plain_run: Callable[[Mpi, Program, int], Outcome],
-    built: Callable[[Mpi, Program], Path],
-    accelerate_library: Callable[[Mpi], Path],
+    same_as_plain: Callable[[str, str, int, dict[str, str]], None],
     tmp_path: Path,
 ) -> None:
     """Our collectives take the place of the MPI's, and the program says the same."""
-    mpi, program = library(mpi_name), PROGRAMS[name]
-    plain = plain_run(mpi, program, n)
-    plain.check(program)
-    ranks_env = _accelerated(tmp_path, accelerate_library(mpi))
-    done = launch(mpi, program, built(mpi, program), n, ranks_env)
-    done.check(program)
-    assert "corewise" not in (done.out + done.err).lower()
-    if program.exit_status == 0:
-        assert done.lines() == plain.lines()
-    _check_taken_over(program, n, tmp_path)
+    same_as_plain(mpi_name, name, n, _accelerated(tmp_path, mpi_name))
+    _check_taken_over(PROGRAMS[name], n, tmp_path)
 
 
 @pytest.mark.parametrize(("mpi_name", "name"), _one_mpi_is_short([*product(MPI_NAMES, COLLECTIVES)]))
 def test_accelerate_by_levels(
     mpi_name: str,
     name: str,
-    plain_run: Callable[[Mpi, Program, int], Outcome],
-    built: Callable[[Mpi, Program], Path],
-    accelerate_library: Callable[[Mpi], Path],
+    same_as_plain: Callable[[str, str, int, dict[str, str]], None],
     tmp_path: Path,
 ) -> None:
     """Every two ranks of the launch count as a node."""
-    mpi, program = library(mpi_name), PROGRAMS[name]
-    n = program.ranks[-1]
-    plain = plain_run(mpi, program, n)
-    plain.check(program)
-    ranks_env = {**_accelerated(tmp_path, accelerate_library(mpi)), "COREWISE_ACCELERATE_LEVELS": "2"}
-    done = launch(mpi, program, built(mpi, program), n, ranks_env)
-    done.check(program)
-    if program.exit_status == 0:
-        assert done.lines() == plain.lines()
+    ranks_env = {**_accelerated(tmp_path, mpi_name), "COREWISE_ACCELERATE_LEVELS": "2"}
+    same_as_plain(mpi_name, name, PROGRAMS[name].ranks[-1], ranks_env)
 
 
 @pytest.mark.parametrize(("mpi_name", "name"), _one_mpi_is_short([*product(MPI_NAMES, COLLECTIVES)]))
 def test_accelerate_behind_the_others(
     mpi_name: str,
     name: str,
-    plain_run: Callable[[Mpi, Program, int], Outcome],
-    built: Callable[[Mpi, Program], Path],
-    preload_library: Callable[[Mpi], Path],
-    reorder_library: Callable[[Mpi], Path],
-    packing_library: Callable[[Mpi], Path],
-    accelerate_library: Callable[[Mpi], Path],
+    same_as_plain: Callable[[str, str, int, dict[str, str]], None],
     tmp_path: Path,
 ) -> None:
     """With the order of the ranks turned round, packed messages and every call recorded."""
-    mpi, program = library(mpi_name), PROGRAMS[name]
-    n = program.ranks[-1]
-    plain = plain_run(mpi, program, n)
-    plain.check(program)
-    before = (preload_library(mpi), reorder_library(mpi), packing_library(mpi))
+    n = PROGRAMS[name].ranks[-1]
     ranks_env = {
-        **_accelerated(tmp_path, accelerate_library(mpi), *before),
+        **_accelerated(tmp_path, mpi_name, "preload", "reorder", "packing"),
         "COREWISE_REORDER": f"order:{','.join(map(str, reversed(range(n))))}",
         "COREWISE_PACKING": "always",
     }
-    done = launch(mpi, program, built(mpi, program), n, ranks_env)
-    done.check(program)
-    assert "corewise" not in (done.out + done.err).lower()
-    if program.exit_status == 0:
-        assert done.lines() == plain.lines()
-    _check_taken_over(program, n, tmp_path)
+    same_as_plain(mpi_name, name, n, ranks_env)
+    _check_taken_over(PROGRAMS[name], n, tmp_path)
 
 
 def test_every_program_asks_for_ranks() -> None:
