@@ -52,6 +52,13 @@ class CallBoard {
     std::atomic_ref(own().failed).store(word, std::memory_order_relaxed);
   }
 
+  /// The same of the next call, unless this rank was told of an error already.
+  void fail_next(int code) {
+    if (static_cast<int>(std::atomic_ref(own().failed).load(std::memory_order_relaxed)) != MPI_SUCCESS) return;
+    ++number_;
+    fail(code);
+  }
+
   /// This rank has done all of its calls: its process may end.
   void leave() { std::atomic_ref(own().left).store(number_ + 1, std::memory_order_release); }
   /// Whether another has left after the present call, of which it has done its part then.

@@ -63,6 +63,13 @@ constexpr std::uint64_t kCompared = 65536;
 /// for who waits for something else of this rank. A probe takes some 100 ns.
 constexpr std::uint64_t kCallsWithoutProgress = 256;
 
+/// The communicator is the MPI's from then on, and nobody waits for this rank.
+[[gnu::cold]] int broken(Communicator& on, int code) {
+  on.fate = Fate::broken;
+  on.team->board.fail(error_class(code));
+  return code;
+}
+
 /// Runs the algorithm. A peer that dies or is in another call is an error of the communicator, which is the MPI's
 /// from then on. The program's handler is for who gets the outcome: it may free all that is here.
 [[gnu::noinline]] int run(Communicator& on, const Choice& choice, const Call& call) {
@@ -77,17 +84,20 @@ constexpr std::uint64_t kCallsWithoutProgress = 256;
   } catch (const CallFailed& failed) {
     code = failed.code;
   }
-  if (code != MPI_SUCCESS) [[unlikely]] {
-    on.fate = Fate::broken;
-    on.team->board.fail(code);
-  }
+  if (code != MPI_SUCCESS) [[unlikely]]
+    return broken(on, code);
   return code;
 }
 
-/// The first error of several.
-int first_error(int first, int second, int third = MPI_SUCCESS) {
-  if (first != MPI_SUCCESS) return first;
-  return second != MPI_SUCCESS ? second : third;
+/// The same of a rank that may not have what it is to give, by the code of its packing: then it takes no part, and
+/// its peers are told.
+int run(Communicator& on, const Choice& choice, const Call& call, int packed) {
+  return packed == MPI_SUCCESS ? run(on, choice, call) : broken(on, packed);
+}
+
+/// The first error of two.
+int first_error(int first, int second) {
+  return first != MPI_SUCCESS ? first : second;
 }
 
 /// How data that are not plain go: laid out on their way to stages and from them, where each byte goes that way
@@ -106,7 +116,7 @@ bool aliased(const void* send, const void* receive, std::int64_t count) {
 }  // namespace
 
 int told(const Communicator& on, int code) {
-  if (on.fate == Fate::broken) CW_NEXT(MPI_Comm_call_errhandler)(on.handle, code);
+  CW_NEXT(MPI_Comm_call_errhandler)(on.handle, code);
   return code;
 }
 
@@ -127,7 +137,7 @@ int told(const Communicator& on, int code) {
   if (own_rank(on) == root) {
     const Source source(data, *type, through(on, *choice, kOnce));
     call.send = source.at();
-    return {Fate::taken, first_error(source.code, run(on, *choice, call))};
+    return {Fate::taken, run(on, *choice, call, source.code)};
   }
   Target target(data, *type, through(on, *choice, kOnce));
   call.receive = target.at();
@@ -180,8 +190,8 @@ inline int reduce_plain(Communicator& on, const Reducing& what, const Choice& ch
   const int read = send.read();
   call.send = send.at();
   call.receive = receive ? receive->at() : nullptr;
-  const int code = run(on, choice, call);
-  return first_error(read, code, receive ? receive->finish() : MPI_SUCCESS);
+  const int code = run(on, choice, call, read);
+  return first_error(code, receive ? receive->finish() : MPI_SUCCESS);
 }
 
 inline Outcome reduce_by(Communicator& on, const Reducing& what, const Type& type, const Reduction& reduction) {
@@ -304,7 +314,7 @@ const void* item_at(const Items& items, const Type& type, std::int64_t index) {
 /// Gathers to `receive`, blocks of `items.count` items for every rank; what the root of a gather and every rank of
 /// an all-gather do.
 int gather_into(Communicator& on, const Choice& choice, Call& call, const Items& receive, const Type& type,
-                const std::byte* own, bool once) {
+                const Source* own, bool once) {
   const Items all{receive.at, receive.count * on.ranks, receive.datatype};
   Target target(all, type, through(on, choice, once), receive.count);
   const std::uint64_t block = bytes_of(receive, type);
@@ -314,21 +324,22 @@ int gather_into(Communicator& on, const Choice& choice, Call& call, const Items&
     const void* const kept = item_at(receive, type, receive.count * own_rank(on));
     packed = pack(kept, receive.count, receive.datatype, type, mine, on.handle);
   }
-  call.send = own == nullptr ? mine : own;
+  if (own != nullptr) packed = own->code;
+  call.send = own == nullptr ? mine : own->at();
   call.receive = target.at();
   call.receive_blocks = {block};
-  const int code = run(on, choice, call);
-  return first_error(packed, code, target.finish());
+  const int code = run(on, choice, call, packed);
+  return first_error(code, target.finish());
 }
 
 /// The same with a list.
-int gather_into(Communicator& on, const Choice& choice, Call& call, BlockLists& receive, const std::byte* own) {
-  const int packed = own == nullptr ? receive.load(own_rank(on)) : MPI_SUCCESS;
-  call.send = own == nullptr ? receive.place(own_rank(on)) : own;
+int gather_into(Communicator& on, const Choice& choice, Call& call, BlockLists& receive, const Source* own) {
+  const int packed = own == nullptr ? receive.load(own_rank(on)) : own->code;
+  call.send = own == nullptr ? receive.place(own_rank(on)) : own->at();
   call.receive = receive.base();
   call.receive_blocks = receive.blocks();
-  const int code = run(on, choice, call);
-  return first_error(packed, code, receive.finish());
+  const int code = run(on, choice, call, packed);
+  return first_error(code, receive.finish());
 }
 
 }  // namespace
@@ -367,9 +378,8 @@ bool read_rooted(const Communicator& on, const Items& one, const Items& all, int
   if (is.kept) return {Fate::taken, gather_into(on, *choice, call, receive, *is.all, nullptr, kOnce)};
   const Source source(send, *is.one, through(on, *choice, kOnce));
   call.send = source.at();
-  const int code =
-      is.at_root ? gather_into(on, *choice, call, receive, *is.all, source.at(), kOnce) : run(on, *choice, call);
-  return {Fate::taken, first_error(source.code, code)};
+  return {Fate::taken, is.at_root ? gather_into(on, *choice, call, receive, *is.all, &source, kOnce)
+                                  : run(on, *choice, call, source.code)};
 }
 
 Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int root) {
@@ -388,7 +398,7 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
     const Source source(send, *type, through(on, *choice, kOnce));
     call.bytes = bytes_of(send, *type);
     call.send = source.at();
-    return {Fate::taken, first_error(source.code, run(on, *choice, call))};
+    return {Fate::taken, run(on, *choice, call, source.code)};
   }
   BlockLists lists(receive, on.ranks, false);
   if (!lists.fine()) return kWrong;
@@ -400,16 +410,17 @@ Outcome do_gatherv(Communicator& on, Items send, const ItemLists& receive, int r
   lists.place_blocks(way);
   if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
   const Source source(send, *type, way);
-  return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, lists, source.at()))};
+  return {Fate::taken, gather_into(on, *choice, call, lists, &source)};
 }
 
 namespace {
 
-/// A scatter in which this rank receives its block.
-int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& receive, const Type& type) {
+/// A scatter in which this rank receives its block; the root has packed all blocks with the code `packed`.
+int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& receive, const Type& type,
+               int packed = MPI_SUCCESS) {
   Target target(receive, type, through(on, choice, kOnce));
   call.receive = target.at();
-  const int code = run(on, choice, call);
+  const int code = run(on, choice, call, packed);
   return first_error(code, target.finish());
 }
 
@@ -428,9 +439,9 @@ int scatter_to(Communicator& on, const Choice& choice, Call& call, const Items& 
   const Source source(all, *is.all, through(on, *choice, kOnce), send.count);
   call.send = source.at();
   call.send_blocks = {call.bytes};
-  if (!is.kept) return {Fate::taken, first_error(source.code, scatter_to(on, *choice, call, receive, *is.one))};
+  if (!is.kept) return {Fate::taken, scatter_to(on, *choice, call, receive, *is.one, source.code)};
   call.receive = address(call.send) + static_cast<std::uint64_t>(root) * call.bytes;
-  return {Fate::taken, first_error(source.code, run(on, *choice, call))};
+  return {Fate::taken, run(on, *choice, call, source.code)};
 }
 
 Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int root) {
@@ -459,9 +470,9 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   call.bytes = lists.bytes(root);
   call.send = lists.base();
   call.send_blocks = lists.blocks();
-  if (!kept) return {Fate::taken, first_error(packed, scatter_to(on, *choice, call, receive, *type))};
+  if (!kept) return {Fate::taken, scatter_to(on, *choice, call, receive, *type, packed)};
   call.receive = lists.place(root);
-  return {Fate::taken, first_error(packed, run(on, *choice, call))};
+  return {Fate::taken, run(on, *choice, call, packed)};
 }
 
 // ---- all to all ----
@@ -478,8 +489,7 @@ Outcome do_scatterv(Communicator& on, const ItemLists& send, Items receive, int 
   if (choice == nullptr) return kLeft;
   if (kept) return {Fate::taken, gather_into(on, *choice, call, receive, *receive_type, nullptr, kForwarded)};
   const Source source(send, *type, through(on, *choice, kForwarded));
-  return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, receive, *receive_type, source.at(),
-                                                            kForwarded))};
+  return {Fate::taken, gather_into(on, *choice, call, receive, *receive_type, &source, kForwarded)};
 }
 
 Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
@@ -498,7 +508,7 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   lists.place_blocks(way);
   if (kept) return {Fate::taken, gather_into(on, *choice, call, lists, nullptr)};
   const Source source(send, *type, way);
-  return {Fate::taken, first_error(source.code, gather_into(on, *choice, call, lists, source.at()))};
+  return {Fate::taken, gather_into(on, *choice, call, lists, &source)};
 }
 
 [[gnu::flatten]] Outcome do_alltoall(Communicator& on, Items send, Items receive) {
@@ -521,8 +531,8 @@ Outcome do_allgatherv(Communicator& on, Items send, const ItemLists& receive) {
   call.receive = target.at();
   call.send_blocks = {block};
   call.receive_blocks = {block};
-  const int code = run(on, *choice, call);
-  return {Fate::taken, first_error(source.code, code, target.finish())};
+  const int code = run(on, *choice, call, source.code);
+  return {Fate::taken, first_error(code, target.finish())};
 }
 
 Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& receive) {
@@ -542,8 +552,8 @@ Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& r
   call.receive = in.base();
   call.send_blocks = out.blocks();
   call.receive_blocks = in.blocks();
-  const int code = run(on, *choice, call);
-  return {Fate::taken, first_error(packed, code, in.finish())};
+  const int code = run(on, *choice, call, packed);
+  return {Fate::taken, first_error(code, in.finish())};
 }
 
 }  // namespace corewise::preload::accelerating

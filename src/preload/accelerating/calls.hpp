@@ -76,7 +76,7 @@ Outcome do_alltoall(Communicator& on, Items send, Items receive);
 Outcome do_alltoallv(Communicator& on, const ItemLists& send, const ItemLists& receive);
 
 /// An error of a call that was taken over goes to the communicator's handler, which may free it: the last thing in
-/// a call. Errors of what a call is made of, such as packing, the MPI has told already.
+/// a call.
 [[gnu::cold]] int told(const Communicator& on, int code);
 
 /// Of a collective that is the MPI's where ranks are on several nodes.

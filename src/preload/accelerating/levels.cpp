@@ -9,6 +9,7 @@
 
 #include "preload/accelerating/domains.hpp"
 #include "preload/accelerating/operands.hpp"
+#include "preload/accelerating/quiet.hpp"
 #include "preload/accelerating/set_up.hpp"
 #include "preload/accelerating/types.hpp"
 
@@ -46,26 +47,6 @@ void find_places(const std::vector<std::uint64_t>& keys, int rank, Levels& level
   levels.own_node = levels.node_of[static_cast<std::size_t>(rank)];
 }
 
-/// While it lives, errors on a communicator are codes: what the library asks for beside the program ends no
-/// program.
-class ErrorsReturn {
- public:
-  explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
-    CW_NEXT(MPI_Comm_get_errhandler)(comm, &before_);
-    CW_NEXT(MPI_Comm_set_errhandler)(comm, MPI_ERRORS_RETURN);
-  }
-  ErrorsReturn(const ErrorsReturn&) = delete;
-  ErrorsReturn& operator=(const ErrorsReturn&) = delete;
-  ~ErrorsReturn() {
-    CW_NEXT(MPI_Comm_set_errhandler)(comm_, before_);
-    CW_NEXT(MPI_Errhandler_free)(&before_);
-  }
-
- private:
-  MPI_Comm comm_;
-  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-};
-
 /// Whether something was done on all ranks: on each it may have failed for a reason of its own.
 bool on_all(MPI_Comm comm, bool done) {
   const int mine = done ? 1 : 0;
@@ -91,10 +72,19 @@ bool split(MPI_Comm comm, int rank, Levels& levels) {
   return true;
 }
 
-/// An error of a level is one of the communicator, which is the MPI's from then on.
+/// This rank was told of an error: the communicator and its levels are the MPI's from then on, and nobody waits for
+/// it in a call that it does not make any more.
+void give_up(Communicator& on, int code) {
+  on.fate = Fate::broken;
+  if (on.team != nullptr) on.team->board.fail_next(code);
+  if (on.levels == nullptr) return;
+  for (Communicator* const level : {&on.levels->node, &on.levels->leaders}) give_up(*level, code);
+}
+
+/// An error of a level is one of the communicator.
 Outcome finished(Communicator& on, int code) {
   if (code != MPI_SUCCESS) [[unlikely]] {
-    on.fate = Fate::broken;
+    give_up(on, error_class(code));
   }
   return {Fate::taken, code};
 }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "kernels/reduce/reduce.hpp"
+#include "preload/accelerating/quiet.hpp"
 
 namespace corewise::preload::accelerating {
 namespace {
@@ -266,6 +267,11 @@ const kernels::PackPlan* plan_of(const Type& type, const void* items, MPI_Dataty
 
 }  // namespace
 
+int error_class(int code) {
+  int found = MPI_ERR_OTHER;
+  return CW_NEXT(MPI_Error_class)(code, &found) == MPI_SUCCESS ? found : MPI_ERR_OTHER;
+}
+
 int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Type& type, std::byte* to,
          MPI_Comm comm) {
   if (const kernels::PackPlan* const plan = plan_of(type, items, datatype)) {
@@ -274,6 +280,7 @@ int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Typ
   }
   const std::int64_t step = items_at_a_time(type);
   if (step == 0 && count > 0) return MPI_ERR_COUNT;
+  const ErrorsReturn quiet(comm);
   for (std::int64_t done = 0; done < count; done += step) {
     const std::int64_t part = std::min(step, count - done);
     int position = 0;
@@ -293,6 +300,7 @@ int unpack(const std::byte* from, void* items, std::int64_t count, MPI_Datatype 
   }
   const std::int64_t step = items_at_a_time(type);
   if (step == 0 && count > 0) return MPI_ERR_COUNT;
+  const ErrorsReturn quiet(comm);
   for (std::int64_t done = 0; done < count; done += step) {
     const std::int64_t part = std::min(step, count - done);
     int position = 0;

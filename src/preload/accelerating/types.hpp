@@ -126,7 +126,10 @@ class Reduction {
   std::optional<coll::Operation> own_;
 };
 
-/// Items of a type to bytes side by side, and back; an MPI error code.
+/// What processes can tell each other of an error code: MPICH's codes are a process's own.
+[[gnu::cold]] int error_class(int code);
+
+/// Items of a type to bytes side by side, and back; an MPI error code, of which no error handler has heard.
 int pack(const void* items, std::int64_t count, MPI_Datatype datatype, const Type& type, std::byte* to,
          MPI_Comm comm);
 int unpack(const std::byte* from, void* items, std::int64_t count, MPI_Datatype datatype, const Type& type,

@@ -1,0 +1,42 @@
+"""Ranks that cannot do their part in a collective on shared memory, and threads and jumps that leave one.
+
+The programs are in ``failures/`` and check their own results. A run that hangs fails at its time limit.
+
+SPDX-License-Identifier: BSD-3-Clause
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import accelerating_runs as runs
+import pytest
+
+pytestmark = pytest.mark.first_test
+
+RIGHT = "right"
+BAD = "1"
+"""The rank that cannot pack."""
+
+
+def failing(
+    name: str, n: int, file: str, folder: Path, *words: object, timeout: float = 60.0, **more: str
+) -> runs.Ran:
+    """A run with the library that ends well, with right results."""
+    program = runs.program(name, f"failures/{file}")
+    done = runs.run(name, n, [program, *words], folder, more, timeout=timeout).succeeded()
+    assert RIGHT in done.done.stdout.splitlines()
+    return done
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_who_cannot_pack_takes_no_part_and_the_others_are_told(name: str, tmp_path: Path) -> None:
+    """Each handler hears of one error at most, and nobody who was told of none has other bytes."""
+    done = failing(name, 3, "failed_pack.c", tmp_path).done
+    told = re.findall(r"([\w-]+): rank (\d): (\w+) (\d)", done.stdout)
+    assert len(told) == 30
+    assert {error for _, rank, error, _ in told if rank == BAD} == {"type"}
+    assert {(error, heard) for _, _, error, heard in told} <= {("type", "1"), ("nothing", "0")}
+    for case in ("bcast", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv"):
+        assert {error for which, _, error, _ in told if which == case} == {"type"}, case
