@@ -4,6 +4,7 @@
 #include "preload/described.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 #include <vector>
 
@@ -250,7 +251,7 @@ std::optional<Described> read(MPI_Datatype type, Reading& reading) {
   ++reading.depth;
   try {
     if (reading.numbers <= reading.most) made = build(contents, reading);
-  } catch (...) {
+  } catch (const std::exception&) {
     made = not_understood();
   }
   --reading.depth;

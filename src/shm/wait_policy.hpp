@@ -19,8 +19,12 @@ inline void relax() {
 #endif
 }
 
+/// What ends a wait for a peer that will not come, unless it has come by then.
+struct WaitEnds {};
+
 struct WaitPolicy {
-  /// What else a waiting rank does, such as the progress of an MPI. It may throw: then the wait ends so.
+  /// What else a waiting rank does, such as the progress of an MPI. It may throw: then the wait ends so. Whatever
+  /// is no WaitEnds does not concern the wait, such as what unwinds a cancelled thread, which nobody may hold.
   using Meanwhile = void (*)(void* context, std::uint64_t waited_ns);
 
   std::uint32_t spins = 500;            ///< looks before the clock is read
@@ -63,7 +67,7 @@ template <class Ready>
   while (!ready()) {
     try {
       wait.pause();
-    } catch (...) {
+    } catch (const WaitEnds&) {
       if (!ready()) throw;  // who has ended may have come before
     }
   }

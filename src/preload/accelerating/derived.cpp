@@ -2,6 +2,7 @@
 #include "preload/accelerating/derived.hpp"
 
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <new>
 
@@ -75,7 +76,7 @@ void Derived::read(MPI_Datatype datatype, std::int64_t most) {
     const std::optional<Described> described = describe(datatype, most);
     if (!described || described->type.size != unread_.size || unread_.size <= 0) return;
     plan_.emplace(kernels::PackPlan::compile(described->type));
-  } catch (...) {  // no memory: the MPI packs
+  } catch (const std::exception&) {  // no memory: the MPI packs
     return;
   }
   if (plan_->size() != unread_.size) return;

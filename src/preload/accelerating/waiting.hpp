@@ -15,8 +15,9 @@
 namespace corewise::preload::accelerating {
 
 /// Thrown out of a wait, with an error code of MPI: a rank of the communicator has ended, or is in another call.
-struct CallFailed {
-  int code = MPI_ERR_OTHER;
+struct CallFailed : shm::WaitEnds {
+  explicit CallFailed(int error = MPI_ERR_OTHER) : code(error) {}
+  int code;
 };
 
 class Waiting {

@@ -3,6 +3,7 @@
 #include "preload/packing/types.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <new>
 
@@ -80,7 +81,7 @@ void decide(Type& type, MPI_Datatype datatype) {
   bool packed = false;
   try {
     packed = !gpu_present() && compile(type, datatype);
-  } catch (...) {
+  } catch (const std::exception&) {
     packed = false;
   }
   type.state = packed ? Type::State::packed : Type::State::passed;

@@ -1,6 +1,7 @@
 // The host's port: what is put arrives, whole and in order, between threads and between processes.
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -413,12 +414,45 @@ TEST(WaitPolicy, WhatHappensMeanwhileMayTakeLong) {
 }
 
 TEST(WaitPolicy, WhatHappensMeanwhileMayEndTheWait) {
-  struct Ended {};
+  struct Ended : WaitEnds {};
   WaitPolicy policy = WaitPolicy::crowded();
   policy.meanwhile = [](void*, std::uint64_t) { throw Ended{}; };
   const testing::Job job(1, {0, 1, 0, 0});
   ShmPort port(job.segment, 0, policy);
   EXPECT_THROW(port::wait_line(port, port::Line16{0}, 1), Ended);
+}
+
+TEST(WaitPolicy, WhatIsWaitedForAndHasComeMeanwhileCounts) {
+  bool come = false;
+  WaitPolicy policy = WaitPolicy::crowded();
+  policy.context = &come;
+  policy.meanwhile = [](void* context, std::uint64_t) {
+    *static_cast<bool*>(context) = true;
+    throw WaitEnds{};
+  };
+  wait_until([&] { return come; }, policy);
+  EXPECT_TRUE(come);
+}
+
+/// The thread ends where the wait is over, too: a process whose thread held what unwinds it would be aborted.
+TEST(WaitPolicy, AThreadMayBeCancelledInAWait) {
+  pthread_t thread{};
+  const auto waits = [](void*) -> void* {
+    bool come = false;
+    WaitPolicy policy = WaitPolicy::crowded();
+    policy.context = &come;
+    policy.meanwhile = [](void* context, std::uint64_t) {
+      *static_cast<bool*>(context) = true;
+      pthread_cancel(pthread_self());
+      pthread_testcancel();
+    };
+    wait_until([&] { return come; }, policy);
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, nullptr, waits, nullptr), 0);
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
 }
 
 }  // namespace
