@@ -72,12 +72,16 @@ struct Life {
   bool has_world = false;
   std::vector<MPI_Session> sessions;  ///< open ones
   std::atomic<bool> has_sessions{false};
-  MPI_Group launched = MPI_GROUP_NULL;
+  std::atomic<MPI_Group> launched{MPI_GROUP_NULL};
+  bool is_spawned = false;  ///< the ranks have numbers of their own: the counts are of those that were launched
 };
 Life& life = *new Life;  // outlives every destructor of the program
 
+constinit thread_local bool finalizing __attribute__((tls_model("initial-exec"))) = false;
+
 void forget_launched() {
-  if (life.launched != MPI_GROUP_NULL) CW_NEXT(MPI_Group_free)(&life.launched);
+  MPI_Group group = life.launched.exchange(MPI_GROUP_NULL);
+  if (group != MPI_GROUP_NULL) CW_NEXT(MPI_Group_free)(&group);
 }
 
 /// Calls may be taken over from now on, or are by another group's word.
@@ -88,11 +92,15 @@ void start(MPI_Group launched) {
   active.store(true, std::memory_order_release);
 }
 
-void stop(bool counts) {
-  active.store(false, std::memory_order_release);
+void write_what_was_counted() {
   int rank = 0;
   CW_NEXT(MPI_Group_rank)(life.launched, &rank);
-  if (counts && !trace_directory().empty()) write_counts(trace_directory(), rank);
+  if (!life.is_spawned && !trace_directory().empty()) write_counts(trace_directory(), rank);
+}
+
+void stop() {
+  active.store(false, std::memory_order_release);
+  write_what_was_counted();
   leave_teams();
   end_communicators();
   end_derived();
@@ -218,25 +226,54 @@ void begin() {
   start(world);
 }
 
+namespace {
+
+/// Without a world, what was launched is what the first of the open sessions says; null: there is none.
+MPI_Group group_of_sessions() {
+  MPI_Group group = MPI_GROUP_NULL;
+#ifdef CW_HAVE_MPI_Session_init
+  if (!life.sessions.empty() &&
+      CW_NEXT(MPI_Group_from_session_pset)(life.sessions[0], "mpi://WORLD", &group) != MPI_SUCCESS)
+    group = MPI_GROUP_NULL;
+#endif
+  return group;
+}
+
+/// MPI_Finalize begins. Other threads may be in collectives of a session, on each rank in another one: they go on,
+/// and nothing of theirs ends. Nor does the world's group, with which one of them may be comparing.
 void finish() {
   const std::lock_guard lock(life.mutex);
   life.has_world = false;
   if (!active.load(std::memory_order_relaxed)) return;
   MPI_Comm parent = MPI_COMM_NULL;
   CW_NEXT(MPI_Comm_get_parent)(&parent);
-  // Spawned ranks have numbers of their own: the counts are of those that were launched.
-  stop(parent == MPI_COMM_NULL);
+  life.is_spawned = parent != MPI_COMM_NULL;
+  const MPI_Group group = group_of_sessions();
+  if (group == MPI_GROUP_NULL) return stop();
+  write_what_was_counted();  // nobody need end a session
+  life.launched = group;
+}
+
+}  // namespace
+
+Finalizing::Finalizing() {
+  finish();
+  finalizing = true;
+}
+Finalizing::~Finalizing() {
+  finalizing = false;
+}
+
+bool may_free_communicators() {
+  return active.load(std::memory_order_acquire) && !finalizing;
 }
 
 #ifdef CW_HAVE_MPI_Session_init
 namespace {
 
-/// Without a world, what was launched is what the first of the open sessions says.
 void start_by_session() {
-  MPI_Group group = MPI_GROUP_NULL;
-  if (!life.sessions.empty() &&
-      CW_NEXT(MPI_Group_from_session_pset)(life.sessions[0], "mpi://WORLD", &group) == MPI_SUCCESS)
-    start(group);
+  const MPI_Group group = group_of_sessions();
+  if (group != MPI_GROUP_NULL) start(group);
 }
 
 }  // namespace
@@ -256,7 +293,7 @@ void finish_session(MPI_Session session) {
   const bool first = found == life.sessions.begin();
   life.sessions.erase(found);
   if (life.has_world || !first || !active.load(std::memory_order_relaxed)) return;
-  if (life.sessions.empty()) return stop(true);
+  if (life.sessions.empty()) return stop();
   start_by_session();  // the group was the ending session's
 }
 #endif

@@ -24,8 +24,16 @@ extern std::atomic<bool> active;  ///< while there is a world or a session, wher
 
 /// MPI_Init has returned.
 void begin();
-/// MPI_Finalize begins. Sessions that are open still are the MPI's from then on.
-void finish();
+/// While it lives, this thread is in MPI_Finalize. Sessions that are open still go on.
+class Finalizing {
+ public:
+  Finalizing();
+  Finalizing(const Finalizing&) = delete;
+  Finalizing& operator=(const Finalizing&) = delete;
+  ~Finalizing();
+};
+/// Whether an attribute's end may free communicators: it may not where MPI's own end is what ends it.
+bool may_free_communicators();
 #ifdef CW_HAVE_MPI_Session_init
 /// MPI_Session_init has returned; MPI_Session_finalize begins.
 void begin_session(MPI_Session session);

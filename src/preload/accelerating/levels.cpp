@@ -208,7 +208,7 @@ int gather_operand(Levels& levels, const void* own, void* at, const Items& opera
 
 Levels::~Levels() {
   // With MPI's own end the communicators end, too; freeing them is a call.
-  if (!active.load(std::memory_order_acquire)) return;
+  if (!may_free_communicators()) return;
   for (Communicator* const level : {&node, &leaders}) {
     level->team.reset();
     if (level->handle != MPI_COMM_NULL) CW_NEXT(MPI_Comm_free)(&level->handle);

@@ -40,3 +40,11 @@ def test_who_cannot_pack_takes_no_part_and_the_others_are_told(name: str, tmp_pa
     assert {(error, heard) for _, _, error, heard in told} <= {("type", "1"), ("nothing", "0")}
     for case in ("bcast", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv"):
         assert {error for which, _, error, _ in told if which == case} == {"type"}, case
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_a_session_goes_on_when_the_world_ends(name: str, tmp_path: Path) -> None:
+    """In another thread, in whichever of its collectives each rank is just then; all are counted."""
+    done = failing(name, 3, "world_ends.c", tmp_path, 400)
+    assert done.taken() == runs.PROCEDURES
+    assert {sum(calls.values()) for calls in done.calls.values()} == {len(runs.PROCEDURES) + 400}

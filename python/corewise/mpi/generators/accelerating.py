@@ -67,7 +67,7 @@ _LIFE = MappingProxyType(
         "MPI_Comm_split_type": _MADE,
         "MPI_Comm_create": _MADE,
         "MPI_Comm_create_group": _MADE,
-        "MPI_Finalize": "finish();\n  return {call};",
+        "MPI_Finalize": "const ours::Finalizing finalizing;\n  return {call};",
         "MPI_Session_init": (
             "const int code = {call};\n  if (code == MPI_SUCCESS) begin_session(*session);\n  return code;"
         ),
