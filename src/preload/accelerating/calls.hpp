@@ -98,9 +98,10 @@ inline int taken_or_passed(std::size_t procedure, MPI_Comm comm, Pass pass, Take
         outcome = take(*on);
       count(procedure, outcome.fate);
       if (outcome.fate == Fate::taken) return outcome.code == MPI_SUCCESS ? MPI_SUCCESS : told(*on, outcome.code);
+      if (on->fate != Fate::early) return pass();
       const std::uint64_t freed = freed_here;
       const int code = pass();
-      if (code != MPI_SUCCESS) take_back(comm, on, freed, code);
+      count_early(comm, on, freed, code);
       return code;
     }
   }

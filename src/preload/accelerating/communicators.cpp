@@ -21,7 +21,22 @@ namespace {
 
 constinit Attribute<OnCommunicators, Communicator> attribute;
 std::mutex making;
-constinit thread_local Freeing* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
+/// The calls of a thread that free a communicator, with where they are on its stack: they are not kept there, since
+/// a call may be left by longjmp. A callback may free another communicator.
+struct UnderWay {
+  struct Call {
+    std::uint64_t key;
+    std::uintptr_t place;
+  };
+  std::array<Call, 16> calls;
+  std::size_t number;
+};
+constinit thread_local UnderWay under_way __attribute__((tls_model("initial-exec"))){};
+
+/// Calls that lie below what the thread is in now were left by longjmp.
+void forget_calls_left(std::uintptr_t place) {
+  while (under_way.number > 0 && under_way.calls[under_way.number - 1].place <= place) --under_way.number;
+}
 
 /// The attribute's delete callback: MPI frees the communicator. Calls no MPI but to free what stands
 /// behind a communicator of several nodes: ranks free in any order.
@@ -89,14 +104,14 @@ bool work_together(MPI_Comm handle) {
 }
 
 void arrive(Communicator& communicator) {
-  if (communicator.fate != Fate::early || communicator.calls_left-- > 0) return;
+  if (communicator.fate != Fate::early || communicator.calls_left > 0) return;
   communicator.fate = set_up(communicator.handle, communicator.team);
   if (communicator.fate == Fate::not_one_node && goes_by_levels()) communicator.fate = set_up_levels(communicator);
   if (communicator.fate == Fate::taken && goes_by_domains()) set_up_domains(communicator);
   if (communicator.fate == Fate::taken && !group_sizes().empty()) set_up_groups(communicator, group_sizes());
 }
 
-void take_back(MPI_Comm handle, Communicator* communicator, std::uint64_t freed_before, int code) {
+void count_early(MPI_Comm handle, Communicator* communicator, std::uint64_t freed_before, int code) {
   constexpr std::array kOfArguments{MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,
                                     MPI_ERR_ROOT,   MPI_ERR_OP,    MPI_ERR_ARG};
   if (freed_here != freed_before) {
@@ -104,23 +119,24 @@ void take_back(MPI_Comm handle, Communicator* communicator, std::uint64_t freed_
     if (entry == nullptr || entry->object != communicator) return;
   }
   int kind = MPI_SUCCESS;
-  CW_NEXT(MPI_Error_class)(code, &kind);
+  if (code != MPI_SUCCESS) CW_NEXT(MPI_Error_class)(code, &kind);
   const bool refused = std::find(kOfArguments.begin(), kOfArguments.end(), kind) != kOfArguments.end();
-  if (refused && communicator->fate == Fate::early) ++communicator->calls_left;
+  if (!refused) --communicator->calls_left;
 }
 
-Freeing::Freeing(const MPI_Comm* handle)
-    : key_(handle != nullptr ? handle_key(*handle) : handle_key(MPI_COMM_NULL)), outer_(innermost) {
-  innermost = this;
-  generations.end(key_);  // from here on all ranks pass on, whichever attribute is deleted first
+Freeing::Freeing(const MPI_Comm* handle) : place_(reinterpret_cast<std::uintptr_t>(this)) {
+  const std::uint64_t key = handle_key(handle != nullptr ? *handle : MPI_COMM_NULL);
+  forget_calls_left(place_);
+  if (under_way.number < under_way.calls.size()) under_way.calls[under_way.number++] = {key, place_};
+  generations.end(key);  // from here on all ranks pass on, whichever attribute is deleted first
 }
 Freeing::~Freeing() {
-  innermost = outer_;
+  forget_calls_left(place_);
 }
 bool Freeing::is_under_way(std::uint64_t key) {
-  for (const Freeing* each = innermost; each != nullptr; each = each->outer_)
-    if (each->key_ == key) return true;
-  return false;
+  forget_calls_left(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  const auto end = under_way.calls.begin() + static_cast<std::ptrdiff_t>(under_way.number);
+  return std::find_if(under_way.calls.begin(), end, [key](const auto& call) { return call.key == key; }) != end;
 }
 
 void end_communicators() {

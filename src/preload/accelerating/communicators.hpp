@@ -42,16 +42,17 @@ Communicator* find_communicator(MPI_Comm handle, std::uint64_t key);
 /// Whether all processes of an intra-communicator have this library: the same on all of its ranks.
 bool work_together(MPI_Comm handle);
 
-/// A collective call on a communicator that is not set up: counts it, and sets up when it is time. All ranks come
-/// here in the same call.
+/// A collective call on a communicator that is not set up: sets it up when it is time. All ranks come here in the
+/// same call.
 void arrive(Communicator& communicator);
 
 /// How many communicators this thread has freed.
 extern constinit thread_local std::uint64_t freed_here __attribute__((tls_model("initial-exec")));
 
-/// The MPI returned an error, and its handler may have freed the communicator; before the call `freed_before` were.
-/// Where the MPI refused the arguments, nobody else was in that call: it does not count.
-void take_back(MPI_Comm handle, Communicator* communicator, std::uint64_t freed_before, int code);
+/// The MPI has done such a call, and counts it. Where there was an error its handler may have freed the
+/// communicator; before the call `freed_before` were. Where the MPI refused the arguments, nobody else was in that
+/// call: it does not count. Nor does one that a handler has left by longjmp, which never comes here.
+void count_early(MPI_Comm handle, Communicator* communicator, std::uint64_t freed_before, int code);
 
 inline Communicator* communicator_of(MPI_Comm handle) {
   if (!active.load(std::memory_order_acquire)) return nullptr;
@@ -72,8 +73,7 @@ class Freeing {
   static bool is_under_way(std::uint64_t key);
 
  private:
-  std::uint64_t key_;
-  Freeing* outer_;  ///< a callback may free another communicator
+  std::uintptr_t place_;
 };
 
 /// The key of the attribute ends with MPI.

@@ -48,3 +48,10 @@ def test_a_session_goes_on_when_the_world_ends(name: str, tmp_path: Path) -> Non
     done = failing(name, 3, "world_ends.c", tmp_path, 400)
     assert done.taken() == runs.PROCEDURES
     assert {sum(calls.values()) for calls in done.calls.values()} == {len(runs.PROCEDURES) + 400}
+
+
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_error_handlers_may_leave_by_longjmp(name: str, tmp_path: Path) -> None:
+    """A call that is left so counts on no rank, and none is under way any more."""
+    done = failing(name, 3, "jumps.c", tmp_path, COREWISE_ACCELERATE_AFTER="4")
+    assert done.taken() == runs.PROCEDURES - {"MPI_Barrier", "MPI_Bcast", "MPI_Reduce"}
