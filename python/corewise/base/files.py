@@ -109,7 +109,7 @@ def check_folder(path: Path) -> None:
         return
     if path.exists():
         found = "a folder that is not empty" if path.is_dir() else "a file"
-        raise InputError(f"{path}: found {found}, allowed: a folder that does not exist yet")
+        raise InputError(f"{path}: found {found}, allowed: a folder that does not exist yet, or is empty")
     if not path.absolute().parent.is_dir():
         raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
     if not os.access(path.absolute().parent, os.W_OK):
@@ -156,16 +156,34 @@ def staged_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def staged_folder(path: Path) -> Iterator[Path]:
-    """The same for a folder, which must not exist yet or be empty. The block makes the folder it is given."""
+    """The same for a folder, which must not exist yet or be empty. The block makes the folder it is given.
+
+    An empty folder stays the one that it is, with its owner and its rights: somebody may be in it.
+    """
     check_folder(path)
-    target = path.absolute()
+    target = path.resolve()
     staged = _neighbour(target)
     try:
         with _named_errors(path):
             yield staged
-            staged.replace(target)
+            if target.is_dir():
+                _move_in(staged, target)
+            else:
+                staged.replace(target)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+
+
+def _move_in(staged: Path, target: Path) -> None:
+    """All that lies in a folder into another one, or nothing of it."""
+    moved: list[Path] = []
+    try:
+        for each in staged.iterdir():
+            moved.append(each.replace(target / each.name))
+    except OSError:
+        for each in moved:
+            each.replace(staged / each.name)
+        raise
 
 
 def _neighbour(target: Path) -> Path:

@@ -31,7 +31,9 @@ Example:
   corewise export lbm.cw --to parquet -o lbm.parquet --ranks 0-3 --kinds messages
 """
 _TO = typer.Option(..., "--to", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")
-_OUTPUT = typer.Option(..., "--output", "-o", metavar="TARGET", help="The file; for otf2 a new folder.")
+_OUTPUT = typer.Option(
+    ..., "--output", "-o", metavar="TARGET", help="The file; for otf2 a folder, new or empty."
+)
 _RANKS = typer.Option(None, "--ranks", metavar="LIST", help="Only these ranks: 0-3,7.")
 _KINDS = typer.Option(
     None,

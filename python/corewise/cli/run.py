@@ -111,7 +111,7 @@ A replay is held against the run, with what messages cost at that time:
 _RANKS = typer.Option(None, "-n", "--ranks", help="number of ranks (default: an allocation's slots)")
 _OUTPUT = typer.Option(None, "-o", "--output", help="profile directory (default: PROGRAM.cw)")
 _RECORD = typer.Option(
-    "", "--record", help=f"what is recorded: {', '.join(KINDS)}; '!sites' leaves one out (default: all)"
+    None, "--record", help=f"what is recorded: {', '.join(KINDS)}; '!sites' leaves one out (default: all)"
 )
 _FUNCTIONS = typer.Option(
     [], "--functions", help="functions by name: 'solve*', or '!tiny_*' to leave out; may be repeated"
@@ -168,7 +168,7 @@ _PRELOAD = typer.Option(
     None, "--preload", metavar="FILE", help="a library that corewise build-preload printed", hidden=True
 )
 _TIMEOUT = typer.Option(
-    "", "--timeout", metavar="TIME", help="end the run after this time, e.g. '30 s': exit status 124"
+    None, "--timeout", metavar="TIME", help="end the run after this time, e.g. '30 s': exit status 124"
 )
 _LOCAL_DIR = typer.Option(
     None,
@@ -232,7 +232,7 @@ def _run(
     ranks: int | None = _RANKS,
     output: Path | None = _OUTPUT,
     mpi: str | None = typer.Option(None, "--mpi", help="openmpi, mpich, abi, a prefix or a launcher"),
-    record: str = _RECORD,
+    record: str | None = _RECORD,
     functions: list[str] = _FUNCTIONS,
     function_library: list[Path] = _FUNCTION_LIBRARY,
     min_function_time: str = _MIN_FUNCTION_TIME,
@@ -243,7 +243,7 @@ def _run(
     clock: str = _CLOCK,
     sync_clocks: str = _SYNC_CLOCKS,
     files: str = _FILES,
-    timeout: str = _TIMEOUT,
+    timeout: str | None = _TIMEOUT,
     local_dir: Path | None = _LOCAL_DIR,
     preload: Path | None = _PRELOAD,
     placement: Path | None = _PLACEMENT,
@@ -262,10 +262,10 @@ def _run(
         mode=_checked_mode(mode, flight),
         clock=_one_of("--clock", clock, ("auto", "tsc", "os")),
         sync_clocks=_one_of("--sync-clocks", sync_clocks, ("never", "ends", "collectives")),
-        kinds=chosen_kinds(record, "--record") if record else (),
+        kinds=() if record is None else chosen_kinds(record, "--record"),
         functions=FunctionChoice(
             patterns=check_patterns(functions),
-            least_ns=_checked_time(min_function_time),
+            least_ns=_checked_least(min_function_time),
             depth=_checked_depth(function_depth),
             libraries=tuple(map(_checked_file("--function-library"), function_library)),
         ),
@@ -274,10 +274,10 @@ def _run(
         packing=_knob_of("packing", packing, packing_tuning, lambda file: load_packing_tuning(file).knob()),
         accelerate=_knob_of("accelerate", accelerate, accelerate_tuning, _collectives_of),
         levels=_levels(accelerate, accelerate_levels),
-        timeout_s=_checked_time(timeout, "--timeout") / 1e9 or None,
+        timeout_s=_checked_timeout(timeout),
     )
     pack, command = _packer(files), command or []
-    decided = launch.plan(command, ranks=ranks, mpi=mpi)
+    decided = _planned(command, ranks, mpi, output)
     storage = None if local_dir is None else local_disks(decided, local_dir)
     with raised_endings(), tempfile.TemporaryDirectory(prefix="corewise-bind-") as folder:
         if placed := _placed(placement, wanted, ranks, decided):
@@ -287,6 +287,16 @@ def _run(
         ready = _ready(decided.mpi, options)
         with profile_folder(decided.program or decided.command, output) as directory:
             return _record(decided, directory, ready, pack, as_json, storage, messages=messages)
+
+
+def _planned(
+    command: Sequence[str], ranks: int | None, mpi: str | None, output: Path | None
+) -> launch.LaunchPlan:
+    """The launch; a profile that cannot be made is refused before anything is built for it."""
+    decided = launch.plan(command, ranks=ranks, mpi=mpi)
+    if output is not None:
+        launch.check_new(output)
+    return decided
 
 
 def _knob_of(option: str, wanted: bool, tuning: Path | None, read: Callable[[Path], str]) -> str:
@@ -632,8 +642,18 @@ def _checked_mode(text: str, flight: bool) -> str:
     return "flight" if flight else mode
 
 
-def _checked_time(text: str, option: str = "--min-function-time") -> int:
-    return round(_core.parse_time_ns(text, "command line", option)) if text else 0
+def _checked_least(text: str) -> int:
+    return round(_core.parse_time_ns(text, "command line", "--min-function-time")) if text else 0
+
+
+def _checked_timeout(text: str | None) -> float | None:
+    """In seconds; a run that is given no time would be one without an end."""
+    if text is None:
+        return None
+    nanoseconds = _core.parse_time_ns(text, "command line", "--timeout")
+    if nanoseconds <= 0:
+        raise InputError(f"--timeout: found '{text}', allowed: more than 0 s; without the option: no end")
+    return float(nanoseconds) / 1e9
 
 
 def _checked_depth(depth: int) -> int:

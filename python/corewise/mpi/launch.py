@@ -424,13 +424,13 @@ def record(
     InputError
         `directory` exists and is not empty, or cannot be made, or a pattern of functions is wrong.
     RunError
-        The preload could not be built, or what describes the run could not be written. Where that was before
-        the run nothing is left, after it the records are.
+        The preload could not be built, the launcher could not be started, or what describes the run could not
+        be written. Where that was before the run nothing is left, after it the records are.
     """
     libraries = _libraries(decided.mpi, options)
     preload = ":".join(filter(None, [*map(str, libraries), os.environ.get("LD_PRELOAD", "")]))
     meta = _meta(decided)
-    with _new_profile(directory):
+    with _new_profile(directory) as made:
         variables = {
             "LD_PRELOAD": preload,
             "COREWISE_TRACE_DIR": str(directory.resolve() if storage is None else storage.folder),
@@ -442,7 +442,13 @@ def record(
             storage.prepare()
             meta["local_folder"] = str(storage.folder)
         _write_meta(directory, meta)
-    outcome = execute(decided.with_environment(variables), environment(decided), output, options.timeout_s)
+    try:
+        outcome = execute(
+            decided.with_environment(variables), environment(decided), output, options.timeout_s
+        )
+    except RunError:  # nothing has been started
+        _unmake(directory, made)
+        raise
     if storage is not None:
         outcome.missing = storage.gather(directory)
         meta["missing"] = list(outcome.missing)
@@ -605,22 +611,33 @@ def _end_with(parent: int) -> Callable[[], None]:
 
 
 @contextmanager
-def _new_profile(directory: Path) -> Iterator[None]:
-    """Makes the folder for the block to prepare; where that fails, all that was made goes again."""
-    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+def _new_profile(directory: Path) -> Iterator[bool]:
+    """Makes the folder for the block to prepare; where that fails, all that was made goes again.
+
+    The block is told whether the folder itself was made.
+    """
+    made = not directory.exists()
     try:
         _make_directory(directory)
-        try:
-            yield
-        except BaseException:
-            for file in directory.iterdir():
-                file.unlink()
-            raise
     except BaseException:
-        for each in missing:
+        if made:
             with suppress(OSError):
-                each.rmdir()
+                directory.rmdir()
         raise
+    try:
+        yield made
+    except BaseException:
+        _unmake(directory, made)
+        raise
+
+
+def _unmake(directory: Path, made: bool) -> None:
+    """Removes what was prepared for a run that never was."""
+    for file in directory.iterdir():
+        file.unlink()
+    if made:
+        with suppress(OSError):
+            directory.rmdir()
 
 
 @contextmanager
@@ -632,14 +649,18 @@ def _claimed_by_another(directory: Path) -> Iterator[None]:
 
 
 def check_new(directory: Path) -> None:
-    """Refuses a folder for a profile in which something lies."""
+    """Refuses a folder for a profile in which something lies, or that would lie in none."""
     if directory.is_dir() and any(directory.iterdir()):
         raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
+    parent = directory.absolute().parent
+    if not parent.exists():
+        raise InputError(f"{directory}: cannot be made: there is no folder {directory.parent}")
 
 
 def _make_directory(directory: Path) -> None:
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        check_new(directory)
+        directory.mkdir(exist_ok=True)
         check_new(directory)
         # Of two runs that find the folder empty at one time, one makes this file.
         with _claimed_by_another(directory):

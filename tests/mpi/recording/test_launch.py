@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from conftest import ROOT
 from preload_runs import COREWISE, MPI_NAMES, described, library, preload, program
 from trace_decoder import decode_folder
 
-from corewise.errors import InputError
+from corewise.errors import InputError, RunError
 from corewise.mpi import launch
 
 
@@ -114,16 +115,29 @@ def run_on_a_full_disk(
 
 @pytest.mark.parametrize("there", [False, True])
 def test_nothing_is_left_where_a_run_cannot_be_described(name: str, there: bool, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
     target = tmp_path / "new" / "it.cw"
     if there:
-        target.mkdir(parents=True)
+        target.mkdir()
     done = run_on_a_full_disk(name, "before", tmp_path, "-n", 1, "-o", target, "--", "touch", "ran")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"corewise: {target}/meta.json: cannot be written: File too large\n"
     assert not (tmp_path / "ran").exists()
-    assert (tmp_path / "new").exists() is there and (not there or list(target.iterdir()) == [])
+    assert target.exists() is there and (not there or list(target.iterdir()) == [])
     done = run_on_a_full_disk(name, "before", tmp_path, "-n", 1, "--", "touch", "ran")
     assert done.returncode == 1 and not list(tmp_path.glob("*.cw"))
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_nothing_is_left_where_the_launcher_cannot_be_started(name: str, there: bool, tmp_path: Path) -> None:
+    target = tmp_path / "it.cw"
+    if there:
+        target.mkdir()
+    decided = launch.plan(["/bin/true"], ranks=1, mpi=str(library(name).prefix))
+    decided = replace(decided, command=(str(tmp_path / "gone"), *decided.command[1:]))
+    with pytest.raises(RunError, match="gone: cannot be started: No such file"):
+        launch.record(decided, target, launch.RecordOptions())
+    assert target.exists() is there and (not there or list(target.iterdir()) == [])
 
 
 def test_what_was_recorded_is_kept_where_the_end_cannot_be_written(name: str, tmp_path: Path) -> None:
@@ -270,6 +284,16 @@ def test_program_whose_library_uses_the_other_mpi(name: str, tmp_path: Path) -> 
         (["-n", "1", "--buffer", "12", "--", "/bin/echo"], "--buffer"),
         (["-n", "1", "--buffer", "1 KiB", "--", "/bin/echo"], "--buffer: found '1 KiB'"),
         (["-n", "1", "--clock", "sun", "--", "/bin/echo"], "--clock: found 'sun'"),
+        (["-n", "1", "--record", "", "--", "/bin/echo"], "--record: found '', allowed: calls, "),
+        (
+            ["-n", "1", "--timeout", "0 s", "--", "/bin/echo"],
+            "--timeout: found '0 s', allowed: more than 0 s",
+        ),
+        (["-n", "1", "--timeout", "", "--", "/bin/echo"], "'--timeout': found ''"),
+        (
+            ["-n", "1", "-o", "none/it.cw", "--", "/bin/echo"],
+            "none/it.cw: cannot be made: there is no folder none",
+        ),
     ],
 )
 def test_wrong_input(arguments: list[str], message: str, tmp_path: Path) -> None:

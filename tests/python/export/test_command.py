@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import trace_writer as tw
 from exported_runs import expected, made_up_run
 
 import corewise.data.events as events_module
@@ -125,6 +126,19 @@ def test_a_failure_on_the_way_leaves_the_target_as_it_was(
     assert sorted(tmp_path.iterdir()) == before
     if form != "otf2":
         assert target.read_text() == "precious"
+
+
+def test_an_empty_folder_is_filled_and_stays_what_it_is(tmp_path: Path) -> None:
+    """With its rights, and for who is in it; by a link to it, too."""
+    run = tw.ring_run(tmp_path / "ring.cw", size=2)
+    target, link = tmp_path / "archive", tmp_path / "link"
+    target.mkdir(mode=0o700)
+    link.symlink_to(target)
+    before = target.stat()
+    export_profile(run, "otf2", link)
+    assert (target / "traces.otf2").is_file() and link.is_symlink()
+    assert (target.stat().st_ino, target.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["archive", "link", "ring.cw"]
 
 
 def test_an_existing_file_is_replaced_as_a_whole(tmp_path: Path) -> None:

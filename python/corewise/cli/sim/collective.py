@@ -51,7 +51,7 @@ _MACHINE = typer.Option(
     "--machine",
     "-m",
     metavar="MACHINE",
-    help="One whose model is cell: cell-be, cell-blade, ps3, a file.",
+    help="One whose model is cell: cell-be, cell-blade, ps3, a file. Required, but for `list`.",
 )
 _ALGORITHM = typer.Option(
     None, "--algorithm", metavar="NAME", help="By which it runs; without one, the one that tuning/ selects."
