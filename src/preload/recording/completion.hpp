@@ -38,6 +38,11 @@ class StandIn {
   MPI_Status room_;
 };
 
+/// Whether a call ends the requests that it finds complete, or looks at them: then they stay, and what they stood
+/// for has come. A program may free them; and a wait for them may not say again what came (a persistent one of
+/// MPICH).
+enum class Requests : bool { end, stay };
+
 /// The requests of a completion call on many, known by the handle values they had before it. With several threads
 /// they are taken out of the table before the call, because a value may come back as another thread's request
 /// (requests.hpp). Statuses are the program's own, or ours where it ignores them. Lives in the thread's scratch
@@ -49,12 +54,16 @@ class Batch {
   using Status = typename Language::Status;
 
   /// `own_statuses`: how many are needed when `given` is MPI_STATUSES_IGNORE.
-  Batch(Thread& thread, int count, const Request* requests, Status* given, int own_statuses)
-      : count_(count > 0 && requests != nullptr ? static_cast<std::size_t>(count) : 0),
+  Batch(Thread& thread, int count, const Request* requests, Status* given, int own_statuses,
+        Requests after = Requests::end)
+      : after_(after),
+        count_(count > 0 && requests != nullptr ? static_cast<std::size_t>(count) : 0),
         requests_(requests),
         statuses_(given) {
     const std::size_t key_bytes = count_ * sizeof(std::uint64_t);
-    const std::size_t taken_bytes = process.multiple ? count_ * sizeof(Operation) : 0;
+    // Another thread may end meanwhile what this one only looks at.
+    const bool takes = process.multiple && after == Requests::end;
+    const std::size_t taken_bytes = takes ? count_ * sizeof(Operation) : 0;
     const bool own = Language::all_ignored(given) && own_statuses > 0;
     const std::size_t status_bytes = own ? static_cast<std::size_t>(own_statuses) * sizeof(Status) : 0;
     auto* memory = static_cast<std::byte*>(scratch(thread, key_bytes + taken_bytes + status_bytes));
@@ -84,7 +93,8 @@ class Batch {
     if (operation.kind == OperationKind::none) return;
     if (operation.active && delivered) event.completed(operation, this->status(status));
     operation.active = false;
-    operation.persistent ? put_operation(keys_[i], operation) : drop_operation(operation);
+    const bool stays = operation.persistent || after_ == Requests::stay;
+    stays ? put_operation(keys_[i], operation) : drop_operation(operation);
   }
 
   /// All have been started. From here on they are known by the handles that the call left.
@@ -143,6 +153,7 @@ class Batch {
     return operation;
   }
 
+  Requests after_;
   std::size_t count_;
   const Request* requests_;
   Status* statuses_;
@@ -184,13 +195,14 @@ int complete_one(Procedure procedure, const void* caller, typename Language::Req
 
 /// One completion call that completes at most one of many.
 template <class Language, class Invoke>
-int complete_any(Procedure procedure, const void* caller, int count, typename Language::Request* requests,
-                 const int* index, const int* flag, typename Language::Status* status, Invoke invoke) {
+int complete_any(Procedure procedure, const void* caller, int count, const typename Language::Request* requests,
+                 const int* index, const int* flag, typename Language::Status* status, Invoke invoke,
+                 Requests after = Requests::end) {
   Thread* thread = recording_thread();
   if (thread == nullptr) return invoke(status);
   const DepthGuard guard(*thread);
   StandIn<Language> own(status);
-  Batch<Language> batch(*thread, count, requests, own.get(), 0);
+  Batch<Language> batch(*thread, count, requests, own.get(), 0, after);
   const std::uint64_t site = site_index(caller);
   Opening open(*thread, procedure, site);
   if (flag == nullptr) batch.describe(open);
@@ -220,14 +232,15 @@ inline bool pending(int code, const MPI_Status& status) {
   return code == MPI_ERR_IN_STATUS && status.MPI_ERROR == MPI_ERR_PENDING;
 }
 
-/// MPI_Waitall, MPI_Testall.
+/// MPI_Waitall, MPI_Testall, MPI_Request_get_status_all.
 template <class Language, class Invoke>
-int complete_all(Procedure procedure, const void* caller, int count, typename Language::Request* requests,
-                 const int* flag, typename Language::Status* statuses, Invoke invoke) {
+int complete_all(Procedure procedure, const void* caller, int count, const typename Language::Request* requests,
+                 const int* flag, typename Language::Status* statuses, Invoke invoke,
+                 Requests after = Requests::end) {
   Thread* thread = recording_thread();
   if (thread == nullptr) return invoke(statuses);
   const DepthGuard guard(*thread);
-  Batch<Language> batch(*thread, count, requests, statuses, count);
+  Batch<Language> batch(*thread, count, requests, statuses, count, after);
   const std::uint64_t site = site_index(caller);
   Opening open(*thread, procedure, site);
   if (flag == nullptr) batch.describe(open);
@@ -244,15 +257,15 @@ int complete_all(Procedure procedure, const void* caller, int count, typename La
   return code;
 }
 
-/// MPI_Waitsome, MPI_Testsome.
+/// MPI_Waitsome, MPI_Testsome, MPI_Request_get_status_some.
 template <class Language, class Invoke>
-int complete_some(Procedure procedure, const void* caller, int count, typename Language::Request* requests,
+int complete_some(Procedure procedure, const void* caller, int count, const typename Language::Request* requests,
                   const int* outcount, const int* indices, typename Language::Status* statuses, bool polls,
-                  Invoke invoke) {
+                  Invoke invoke, Requests after = Requests::end) {
   Thread* thread = recording_thread();
   if (thread == nullptr) return invoke(statuses);
   const DepthGuard guard(*thread);
-  Batch<Language> batch(*thread, count, requests, statuses, count);
+  Batch<Language> batch(*thread, count, requests, statuses, count, after);
   const std::uint64_t site = site_index(caller);
   Opening open(*thread, procedure, site);
   if (!polls) batch.describe(open);
@@ -270,8 +283,7 @@ int complete_some(Procedure procedure, const void* caller, int count, typename L
   return code;
 }
 
-/// MPI_Request_get_status: the request stays, and what it stood for has come. A program may free it now; and a wait
-/// for it may not say again what came (a persistent one of MPICH).
+/// MPI_Request_get_status: as Requests::stay says.
 template <class Language, class Invoke>
 int look_at_request(const void* caller, const typename Language::Request& request, const int* flag,
                     typename Language::Status* status, Invoke invoke) {

@@ -288,6 +288,27 @@ struct ByHand {
       return call<4>(entry, words);
     });
   }
+#ifdef CW_HAVE_MPI_Request_get_status_all
+  static void MPI_Request_get_status_any(Entry& entry, void** words, const void* caller) {
+    const auto look = [&](Status* own) {
+      words[4] = own;
+      return call<6>(entry, words);
+    };
+    complete_any<Language>(kMPI_Request_get_status_any, caller, integer(words[0]), requests(words[1]),
+                           numbers(words[2]), numbers(words[3]), statuses(words[4]), look, Requests::stay);
+  }
+  static void MPI_Request_get_status_all(Entry& entry, void** words, const void* caller) {
+    const auto look = [&](Status* own) {
+      words[3] = own;
+      return call<5>(entry, words);
+    };
+    complete_all<Language>(kMPI_Request_get_status_all, caller, integer(words[0]), requests(words[1]),
+                           numbers(words[2]), statuses(words[3]), look, Requests::stay);
+  }
+  static void MPI_Request_get_status_some(Entry& entry, void** words, const void* caller) {
+    some(kMPI_Request_get_status_some, entry, words, caller, true, Requests::stay);
+  }
+#endif
   static void MPI_Request_free(Entry& entry, void** words, const void* caller) {
     free_request<Language>(caller, requests(words[0]), [&] { return call<2>(entry, words); });
   }
@@ -303,12 +324,14 @@ struct ByHand {
   }
 
  private:
-  static void some(Procedure procedure, Entry& entry, void** words, const void* caller, bool polls) {
+  static void some(Procedure procedure, Entry& entry, void** words, const void* caller, bool polls,
+                   corewise::preload::Requests after = corewise::preload::Requests::end) {
+    const auto call_it = [&](Status* own) {
+      words[4] = own;
+      return call<6>(entry, words);
+    };
     complete_some<Language>(procedure, caller, integer(words[0]), requests(words[1]), numbers(words[2]),
-                            numbers(words[3]), statuses(words[4]), polls, [&](Status* own) {
-                              words[4] = own;
-                              return call<6>(entry, words);
-                            });
+                            numbers(words[3]), statuses(words[4]), polls, call_it, after);
   }
 };
 

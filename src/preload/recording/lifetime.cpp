@@ -195,6 +195,30 @@ CW_EXPORT int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status*
                                     [&](MPI_Status* own) { return PMPI_Request_get_status(request, flag, own); });
 }
 
+#ifdef CW_HAVE_MPI_Request_get_status_all
+CW_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag,
+                                         MPI_Status* status) {
+  return complete_any<CLanguage>(
+      kMPI_Request_get_status_any, CW_CALLER, count, requests, index, flag, status,
+      [&](MPI_Status* own) { return PMPI_Request_get_status_any(count, requests, index, flag, own); },
+      Requests::stay);
+}
+
+CW_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status* statuses) {
+  return complete_all<CLanguage>(
+      kMPI_Request_get_status_all, CW_CALLER, count, requests, flag, statuses,
+      [&](MPI_Status* own) { return PMPI_Request_get_status_all(count, requests, flag, own); }, Requests::stay);
+}
+
+CW_EXPORT int MPI_Request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[],
+                                          MPI_Status* statuses) {
+  return complete_some<CLanguage>(
+      kMPI_Request_get_status_some, CW_CALLER, incount, requests, outcount, indices, statuses, true,
+      [&](MPI_Status* own) { return PMPI_Request_get_status_some(incount, requests, outcount, indices, own); },
+      Requests::stay);
+}
+#endif
+
 CW_EXPORT int MPI_Request_free(MPI_Request* request) {
   return free_request<CLanguage>(CW_CALLER, request, [&] { return PMPI_Request_free(request); });
 }

@@ -34,12 +34,38 @@ SCENARIO(partitioned) {
 #endif
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define LOOKS_AT_SEVERAL
+#endif
+
+// What is seen to be complete by a call that looks at several requests may be freed, and waited for.
+SCENARIO(looked_at_several) {
+#ifdef LOOKS_AT_SEVERAL
+  if (rank == 0) {
+    for (int tag = 1; tag < 7; ++tag) MPI_Send(numbers, tag, MPI_INT, 1, tag, MPI_COMM_WORLD);
+    return;
+  }
+  for (int how = 0; how < 3; ++how) {
+    MPI_Request request[2];
+    int seen = 0, index, indices[2];
+    for (int i = 0; i < 2; ++i)
+      MPI_Irecv(numbers + 8 * i, 8, MPI_INT, 0, 2 * how + i + 1, MPI_COMM_WORLD, &request[i]);
+    while (how == 0 && seen == 0) MPI_Request_get_status_all(2, request, &seen, MPI_STATUSES_IGNORE);
+    while (how == 1 && seen == 0) MPI_Request_get_status_any(1, request, &index, &seen, MPI_STATUS_IGNORE);
+    while (how == 2 && seen == 0) MPI_Request_get_status_some(1, request, &seen, indices, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&request[0]);
+    MPI_Wait(&request[1], MPI_STATUS_IGNORE);
+  }
+#endif
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   isendrecv();
   partitioned();
+  looked_at_several();
   MPI_Finalize();
   if (rank == 0) puts("ok newer");
   return 0;

@@ -305,6 +305,19 @@ def test_partitioned_operations(name: str, folders: Path) -> None:
     assert found[1] == [plain("Precv_init"), *receives, *receives, plain("Request_free")]
 
 
+@pytest.mark.parametrize("name", [each for each in ALL_NAMES if each != "openmpi"])
+def test_what_a_look_at_several_requests_has_seen(name: str, folders: Path) -> None:
+    """Each message arrives once, where a look has seen it or else where it is waited for; MPI-4.1."""
+    trace = run_once(name, "newer", 2, folders / f"newer.{name}").ranks[1]
+    found = [r.event for r in trace.by_function()["looked_at_several"]]
+    arrivals = [each for each in found if each[1] == "arrival"]
+    assert arrivals == [event("Irecv", "arrival", 0, tag, INT * tag) for tag in range(1, 7)]
+    looks = {
+        each[:2] for each in found if each[0].startswith("MPI_Request_get_status_") and each[1] != "miss"
+    }
+    assert looks == {(f"MPI_Request_get_status_{kind}", "plain") for kind in ("any", "all", "some")}
+
+
 def test_proc_null(calls: Calls) -> None:
     for rank in range(RANKS):
         assert calls.events("proc_null", rank) == [
