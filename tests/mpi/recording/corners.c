@@ -176,6 +176,63 @@ SCENARIO(jumped) {
   if (setjmp(back) == 0) MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
 }
 
+static void talk(int tag) {
+  int out = tag, in = 0;
+  MPI_Request request;
+  MPI_Irecv(&in, 1, MPI_INT, 0, tag, MPI_COMM_SELF, &request);
+  MPI_Send(&out, 1, MPI_INT, 0, tag, MPI_COMM_SELF);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
+  int bytes;
+  MPI_Type_size(*type, &bytes);
+  for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+
+static int deleted(MPI_Comm comm, int key, void* value, void* extra) {
+  (void)comm, (void)key, (void)value, (void)extra;
+  talk(9);
+  return MPI_SUCCESS;
+}
+
+static int query(void* extra, MPI_Status* status) {
+  (void)extra;
+  MPI_Status_set_elements(status, MPI_BYTE, 0);
+  MPI_Status_set_cancelled(status, 0);
+  return MPI_SUCCESS;
+}
+static int let_go(void* extra) {
+  (void)extra;
+  return MPI_SUCCESS;
+}
+static int cancel(void* extra, int complete) {
+  (void)extra, (void)complete;
+  return MPI_SUCCESS;
+}
+
+// The program calls MPI inside calls of MPI: in an operator, in a delete function, also while MPI ends, and for a
+// generalized request.
+SCENARIO(callbacks) {
+  int one[2] = {1, 2}, sum[2] = {3, 4}, key;
+  MPI_Op op;
+  MPI_Comm comm;
+  MPI_Request request;
+  MPI_Op_create(add, 1, &op);
+  MPI_Reduce_local(one, sum, 2, MPI_INT, op);
+  MPI_Op_free(&op);
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
+  MPI_Comm_set_attr(comm, key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  MPI_Comm_free(&comm);
+  talk(1);
+  MPI_Grequest_start(query, let_go, cancel, NULL, &request);
+  MPI_Grequest_complete(request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  talk(2);
+}
+
 int main(int argc, char** argv) {
   const char* what = argv[1];
   int provided, finalized = 0;
@@ -188,6 +245,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "full") == 0) full();
   if (strcmp(what, "other_types") == 0) other_types();
   if (strcmp(what, "jumped") == 0) jumped();
+  if (strcmp(what, "callbacks") == 0) callbacks();
 #ifdef HAVE_MPI4
   if (strcmp(what, "session") == 0) session(), finalized = 1;
 #endif

@@ -78,3 +78,22 @@ def test_an_error_handler_that_jumps(name: str, tmp_path: Path) -> None:
         exchanges = events(trace, "send", "arrival")
         assert exchanges == [("MPI_Sendrecv", role, 1 - rank, 1, INT) for role in ("send", "arrival")] * 3
         assert (trace.state, list(trace.records)[-1].procedure) == ("finalized", "MPI_Finalize")
+
+
+def test_calls_in_callbacks_belong_to_the_call_around_them(name: str, tmp_path: Path) -> None:
+    """They have no records, and those after them are as ever."""
+    (trace,) = run(name, "callbacks", tmp_path, ranks=1)
+    talks = [("Irecv", "post_receive"), ("Send", "send"), ("Wait", "plain"), ("Irecv", "arrival")]
+    before = ["Op_create", "Reduce_local", "Op_free", "Comm_dup", "Comm_create_keyval"]
+    found = [
+        each.event[:2] for each in trace.records if each.procedure not in ("MPI_Init", "MPI_Init_thread")
+    ]
+    calls = [
+        *((call, "plain") for call in [*before, "Comm_set_attr", "Comm_set_attr", "Comm_free"]),
+        *talks,
+        *((call, "plain") for call in ("Grequest_start", "Grequest_complete", "Wait")),
+        *talks,
+    ]
+    wanted = [(f"MPI_{call}", role) for call, role in [*calls, ("Finalize", "plain")]]
+    assert found[-len(wanted) :] == wanted
+    assert not any(each.tag == 9 for each in trace.records)
