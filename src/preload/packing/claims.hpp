@@ -67,9 +67,14 @@ class Looked : public Entries {
   ~Looked();
   /// Whether another thread is at one of them: nothing is said to be complete yet.
   bool busy() const { return busy_; }
+  /// As of all entries; a request may be named several times, and has one entry.
+  Pending* of(int i);
 
  private:
-  bool busy_ = false;
+  bool has(const Pending* pending) const;
+
+  const MPI_Request* requests_;
+  bool busy_ = false, repeated_ = false;
 };
 
 }  // namespace corewise::preload::packing

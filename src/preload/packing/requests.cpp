@@ -160,15 +160,30 @@ void Claimed::complete(Pending& pending, int code, bool in_status, const MPI_Sta
   pending.ended = ends(pending, in_status ? status.MPI_ERROR : code, requests_[pending.index], status);
 }
 
-Looked::Looked(int count, const MPI_Request* requests) {
+Looked::Looked(int count, const MPI_Request* requests) : requests_(requests) {
   const std::lock_guard guard(lock);
   for (int i = 0; i < count; ++i) {
     Pending* found = look_up(requests[i]);
     if (found != nullptr && !std::exchange(found->looked_at, true))
       append(found, i);
+    else if (has(found))
+      repeated_ = true;
     else
       busy_ = busy_ || found != nullptr || look_up(requests[i], true) != nullptr;
   }
+}
+
+bool Looked::has(const Pending* pending) const {
+  const Pending* each = pending != nullptr ? first() : nullptr;
+  while (each != nullptr && each != pending) each = each->also;
+  return each != nullptr;
+}
+
+Pending* Looked::of(int i) {
+  Pending* found = Entries::of(i);
+  if (found != nullptr || !repeated_) return found;
+  for (found = first(); found != nullptr && found->request != requests_[i];) found = found->also;
+  return found;
 }
 
 Looked::~Looked() {
