@@ -73,7 +73,7 @@ struct Operation {
   using UserCombine = void (*)(void* context, const std::byte* in, std::byte* inout, std::size_t count);
 
   Combine combine = nullptr;   ///< inout = in OP inout; a predefined one (kernels/reduce/reduce.hpp), or
-  UserCombine user = nullptr;  ///< the user's, given `context`
+  UserCombine user = nullptr;  ///< the user's, given `context`: called for no more elements than an operand has
   void* context = nullptr;
   /// A predefined one's kernel for many contiguous operands; null beside a user's, and where nobody has
   /// given it: then they are combined two at a time.

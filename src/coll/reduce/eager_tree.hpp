@@ -2,9 +2,9 @@
 // entries, up the same tree as TREE's, and no barrier closes the call. A rank takes the operands of a phase's
 // children before it combines any of them: they come at about the same time, those of a later phase later. A
 // predefined operator takes all that are there in one call, which no algorithm of the paper's does (see
-// Operation::set_up_cycles for what that assumes); a user's that commutes is called by halves, log2 times. A
-// message lies in its slot until its reader has acknowledged, so fast ranks may be as many calls ahead as there are
-// slots.
+// Operation::set_up_cycles for what that assumes). A user's is called for each pair: it may count on never getting
+// more elements than its program gave to the collective. A message lies in its slot until its reader has
+// acknowledged, so fast ranks may be as many calls ahead as there are slots.
 //
 // Order as in tree.hpp: lower ranks on the left; an operator that does not commute has its tree at rank 0.
 // SPDX-License-Identifier: BSD-3-Clause
@@ -60,16 +60,8 @@ class EagerOperands {
     if (place(first_ + count_ + 1) > me_.shape.bounce()) make_room();
     return me_.stage.bytes(place(first_ + count_++), bytes());
   }
-  /// Combines all that are there into own(): in one call where the operator has a row kernel, by halves (log2
-  /// calls) where it has none and commutes.
+  /// Combines all that are there into own().
   void fold() {
-    const bool halves = call_.operation->combine_row == nullptr && call_.operation->commutative;
-    while (halves && count_ > 1) {
-      const std::uint32_t pairs = count_ / 2;
-      me_.stage.combine(*call_.operation, place(first_), place(first_ + count_ - pairs), pairs * bytes());
-      first_ += pairs;
-      count_ -= pairs;
-    }
     if (count_ > 1) me_.stage.combine_row(*call_.operation, place(first_), count_, bytes());
     first_ += count_ - 1;
     count_ = 1;

@@ -342,6 +342,14 @@ def test_operators_addresses_and_nothing(name: str, n: int, tmp_path: Path) -> N
     assert done.reasons() == {EARLY}
 
 
+@pytest.mark.parametrize("name", runs.NAMES)
+def test_an_operator_gets_no_more_elements_than_the_call_has(name: str, tmp_path: Path) -> None:
+    """Operands of several ranks lie side by side where they ride in the metadata."""
+    table = "allreduce=1024:eager,-:peer_stages;reduce=1024:eager_tree/degree=8"
+    done = ran(name, 5, "operands.c", tmp_path, COREWISE_ACCELERATE=table)
+    assert done.taken() >= {"MPI_Allreduce", "MPI_Reduce"}
+
+
 @pytest.mark.parametrize(("name", "n"), [*product(runs.NAMES, (2, 3))])
 def test_types_that_are_used_again_and_handles_too(name: str, n: int, tmp_path: Path) -> None:
     moving = {"Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Alltoallv", "Alltoallw"}

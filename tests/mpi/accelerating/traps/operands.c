@@ -5,11 +5,14 @@
 
 #include "trap.h"
 
+/// The most elements that an operator may get: as many as the call has. BLACS counts on that.
+static int longest;
+
 /// Functions a * x + b, one after the other: not commutative.
 static void compose(void* in, void* inout, int* count, MPI_Datatype* datatype) {
   const unsigned* left = in;
   unsigned* right = inout;
-  REQUIRE(*datatype != MPI_DATATYPE_NULL);
+  REQUIRE(*datatype != MPI_DATATYPE_NULL && *count <= longest);
   for (int i = 0; i < *count; ++i, left += 2, right += 2) {
     right[1] = left[1] * right[0] + right[1];
     right[0] *= left[0];
@@ -17,7 +20,7 @@ static void compose(void* in, void* inout, int* count, MPI_Datatype* datatype) {
 }
 
 static void add(void* in, void* inout, int* count, MPI_Datatype* datatype) {
-  REQUIRE(*datatype == MPI_UNSIGNED);
+  REQUIRE(*datatype == MPI_UNSIGNED && *count <= longest);
   for (int i = 0; i < *count; ++i) ((unsigned*)inout)[i] += ((unsigned*)in)[i];
 }
 
@@ -31,6 +34,7 @@ static void operators(int rank, int size, int count) {
   unsigned* const send = malloc((size_t)count * 8);
   unsigned* const receive = malloc((size_t)count * 8);
   for (int i = 0; i < count; ++i) send[2 * i] = (unsigned)(i + rank + 2), send[2 * i + 1] = (unsigned)rank + 1;
+  longest = count;
   MPI_Allreduce(send, receive, count, couple, composed, MPI_COMM_WORLD);
   for (int i = 0; i < count; ++i) {
     unsigned a = (unsigned)i + 2, b = 1;
@@ -40,6 +44,9 @@ static void operators(int rank, int size, int count) {
     }
     REQUIRE(receive[2 * i] == a && receive[2 * i + 1] == b);
   }
+  longest = 2 * count;
+  MPI_Reduce(send, receive, 2 * count, MPI_UNSIGNED, added, 0, MPI_COMM_WORLD);
+  REQUIRE(rank != 0 || receive[1] == (unsigned)(size * (size + 1) / 2));
   MPI_Allreduce(MPI_IN_PLACE, send, 2 * count, MPI_UNSIGNED, added, MPI_COMM_WORLD);
   REQUIRE(send[1] == (unsigned)(size * (size + 1) / 2));
   MPI_Op_free(&composed);
