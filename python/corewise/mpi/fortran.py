@@ -2,8 +2,9 @@
 
 Owns the names. An entry is a procedure in one Fortran language (``mpif``: mpif.h and ``use mpi``; ``f08``:
 mpi_f08) that the library exports together with its twin of the profiling interface; compilers spell names in
-several ways, and all spellings of one entry belong to it. What a library exports without a twin cannot be
-forwarded and is no entry. The wrappers themselves are written by `corewise.mpi.generators.fortran`.
+several ways, and all spellings of one entry belong to it but the one that C programmers use for their own
+functions. What a library exports without a twin cannot be forwarded and is no entry. The wrappers themselves
+are written by `corewise.mpi.generators.fortran`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -106,7 +107,7 @@ class Entry:
     signature : the procedure and its arguments.
     language : "mpif" or "f08".
     descriptors : whether choice buffers are descriptors (TS 29113), not addresses.
-    names : every symbol that the library has for it.
+    names : the symbols that the library has for it, in all spellings of Fortran's own.
     twin : the symbol that the call is forwarded to.
     """
 
@@ -207,9 +208,19 @@ def library_entries(symbols: dict[str, int]) -> list[Entry]:
         if parsed is not None and twin is not None:
             groups.setdefault((*parsed, symbols[twin]), []).append((symbol, twin))
     return [
-        Entry(_signature(base, language), language, descriptors, tuple(n for n, _ in found), found[0][1])
+        Entry(_signature(base, language), language, descriptors, _of_fortran(dict(found)), found[0][1])
         for (base, language, descriptors, _), found in groups.items()
     ]
+
+
+def _of_fortran(spellings: Iterable[str]) -> tuple[str, ...]:
+    """Without ``mpi_comm_rank``, which is a name in C, too.
+
+    R's Rmpi has a function of its own that is called so, and a preload's would take its place. It stays where
+    the library was made by a compiler that adds no underscore.
+    """
+    names = tuple(spellings)
+    return tuple(name for name in names if name.endswith("_") or name != name.lower()) or names
 
 
 def _twin(symbol: str, symbols: Iterable[str]) -> str | None:
