@@ -611,33 +611,35 @@ def _end_with(parent: int) -> Callable[[], None]:
 
 
 @contextmanager
-def _new_profile(directory: Path) -> Iterator[bool]:
+def _new_profile(directory: Path) -> Iterator[list[Path]]:
     """Makes the folder for the block to prepare; where that fails, all that was made goes again.
 
-    The block is told whether the folder itself was made.
+    The block is told which folders were not there.
     """
-    made = not directory.exists()
+    missing = [each for each in (directory, *directory.parents) if not each.exists()]
     try:
         _make_directory(directory)
     except BaseException:
-        if made:
-            with suppress(OSError):
-                directory.rmdir()
+        _remove(missing)
         raise
     try:
-        yield made
+        yield missing
     except BaseException:
-        _unmake(directory, made)
+        _unmake(directory, missing)
         raise
 
 
-def _unmake(directory: Path, made: bool) -> None:
+def _unmake(directory: Path, made: list[Path]) -> None:
     """Removes what was prepared for a run that never was."""
     for file in directory.iterdir():
         file.unlink()
-    if made:
+    _remove(made)
+
+
+def _remove(folders: list[Path]) -> None:
+    for each in folders:
         with suppress(OSError):
-            directory.rmdir()
+            each.rmdir()
 
 
 @contextmanager
@@ -649,18 +651,14 @@ def _claimed_by_another(directory: Path) -> Iterator[None]:
 
 
 def check_new(directory: Path) -> None:
-    """Refuses a folder for a profile in which something lies, or that would lie in none."""
+    """Refuses a folder for a profile in which something lies."""
     if directory.is_dir() and any(directory.iterdir()):
         raise InputError(f"{directory}: exists and is not empty: name another profile with -o")
-    parent = directory.absolute().parent
-    if not parent.exists():
-        raise InputError(f"{directory}: cannot be made: there is no folder {directory.parent}")
 
 
 def _make_directory(directory: Path) -> None:
     try:
-        check_new(directory)
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         check_new(directory)
         # Of two runs that find the folder empty at one time, one makes this file.
         with _claimed_by_another(directory):
