@@ -102,7 +102,7 @@ def test_every_other_form_of_a_collective_is_passed_on() -> None:
             "if (ours::allocate(size, info, baseptr)) return MPI_SUCCESS;\n"
             "  return CW_NEXT(MPI_Alloc_mem)(size, info, baseptr);",
         ),
-        ("MPI_Finalize", "finish();\n  return CW_NEXT(MPI_Finalize)();"),
+        ("MPI_Finalize", "const ours::Finalizing finalizing;\n  return CW_NEXT(MPI_Finalize)();"),
     ],
 )
 def test_a_wrapper_hands_on_what_it_was_given(name: str, body: str) -> None:
