@@ -30,12 +30,19 @@ def failing(
     return done
 
 
+@pytest.mark.parametrize("levels", ["off", "groups:2"])
 @pytest.mark.parametrize("name", runs.NAMES)
-def test_who_cannot_pack_takes_no_part_and_the_others_are_told(name: str, tmp_path: Path) -> None:
-    """Each handler hears of one error at most, and nobody who was told of none has other bytes."""
-    done = failing(name, 3, "failed_pack.c", tmp_path).done
+def test_who_cannot_pack_takes_no_part_and_the_others_are_told(
+    name: str, levels: str, tmp_path: Path
+) -> None:
+    """Each handler hears of one error at most, and nobody who was told of none has other bytes.
+
+    By groups a broadcast goes from the rank to its group's leader first, and from there to the other leaders.
+    """
+    n = 3 if levels == "off" else 5
+    done = failing(name, n, "failed_pack.c", tmp_path, COREWISE_ACCELERATE_LEVELS=levels).done
     told = re.findall(r"([\w-]+): rank (\d): (\w+) (\d)", done.stdout)
-    assert len(told) == 30
+    assert len(told) == 10 * n
     assert {error for _, rank, error, _ in told if rank == BAD} == {"type"}
     assert {(error, heard) for _, _, error, heard in told} <= {("type", "1"), ("nothing", "0")}
     for case in ("bcast", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv"):
