@@ -541,6 +541,11 @@ def execute(
     variables : its environment.
     output : where its standard output goes; None: to ours.
     timeout_s : then it is told to end, and killed where it does not.
+
+    Raises
+    ------
+    RunError
+        The command could not be started: nothing has run.
     """
     told = signals.Told()
     with told.handled():
